@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Bytes of a segment of a windowed sketch.
 const SEGMENT: u64 = 65_536;
+/// Where the sum of increments stops.
+const MAX_COUNT: u64 = i64::MAX as u64;
 
 /// A sketch.
 #[derive(Clone, Debug)]
@@ -46,7 +48,7 @@ impl Plain {
     /// As RedisBloom saves it.
     pub fn of_fields(from: &mut impl Fields) -> Option<Self> {
         let mut plain = Self::empty(from.unsigned()?, from.unsigned()?);
-        plain.count = from.unsigned()?;
+        plain.count = from.unsigned()?.min(MAX_COUNT);
         let bytes = plain.bytes(i64::MAX as u64)?;
         let string = from.string()?;
         if string.as_ref().len() as u64 != bytes {
@@ -68,7 +70,7 @@ impl Plain {
     }
 
     pub fn increment(&mut self, item: &[u8], increment: u64) -> u64 {
-        self.count = self.count.wrapping_add(increment);
+        self.count = self.count.saturating_add(increment).min(MAX_COUNT);
         for cell in self.cells(item) {
             let counter = self.counters.entry(cell).or_default();
             let sum = u128::from(*counter) + u128::from(increment);
@@ -115,7 +117,7 @@ impl PlainWindow {
 
     fn read_slice(&self, bytes: u64, from: &mut impl Fields) -> Option<Plain> {
         let mut sketch = self.empty.clone();
-        sketch.count = from.unsigned()?;
+        sketch.count = from.unsigned()?.min(MAX_COUNT);
         let segments = bytes.div_ceil(SEGMENT);
         let present = from.unsigned()?;
         let mut least = 0;
@@ -152,7 +154,7 @@ impl PlainWindow {
     }
 
     pub fn count(&self, now: u64) -> u64 {
-        self.live(now).fold(0, |sum, sketch| sum.wrapping_add(sketch.count))
+        self.live(now).fold(0, |sum, sketch| sum.saturating_add(sketch.count).min(MAX_COUNT))
     }
 
     pub fn increment(&mut self, now: u64, item: &[u8], increment: u64) -> u64 {

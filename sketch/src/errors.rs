@@ -21,17 +21,16 @@ impl ReplyError {
 impl ReplyError {
     /// Replies with the error of a command of which only the first `number` items took effect.
     pub fn reply_after(self, context: &Context, number: usize) {
-        context.note_loss(self.0);
-        context.reply_error(format_args!("{}: only the first {number} took effect", self.0));
+        let text = format_args!("{}: only the first {number} took effect", self.0);
+        context.refuse(self.0, text);
     }
 }
 
 impl ErrorReply for ReplyError {
     fn reply(self, context: &Context) {
-        context.note_loss(self.0);
         match self {
-            Self::WRONG_ARITY => context.reply_wrong_arity(),
-            Self(text) => context.reply_error(text),
+            Self::WRONG_ARITY => context.refuse_arity(),
+            Self(text) => context.refuse(text, text),
         }
     }
 }

@@ -278,11 +278,10 @@ impl ErrorReply for ReplyError {
             stats::REPLAYS_IGNORED.add(1);
             return context.reply_null();
         }
-        context.note_loss(self.text);
         match self {
-            Self::WRONG_ARITY => context.reply_wrong_arity(),
-            Self::EXPIRE_TIME => context.reply_bad_expire_time(),
-            other => context.reply_error(other.text),
+            Self::WRONG_ARITY => context.refuse_arity(),
+            Self::EXPIRE_TIME => context.refuse_expire_time(),
+            Self { text, .. } => context.refuse(text, text),
         }
     }
 }

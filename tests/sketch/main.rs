@@ -4,6 +4,7 @@
 mod harness;
 
 mod cms;
+mod errors_in_replays;
 mod hostile;
 mod module;
 mod replays;

@@ -11,7 +11,7 @@ const BAD_INCREMENT: &str = concat!(
     "                            and smaller or equal to 100,000"
 );
 
-fn now() -> u64 {
+pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
     since.as_millis() as u64
 }

@@ -296,9 +296,6 @@ pub fn add_category(context: &Context, category: &str) {
 /// The reply of whatever panics.
 pub(crate) const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
 
-/// For the log; the client gets the server's own reply.
-const WRONG_ARITY: &str = "ERR wrong number of arguments";
-
 /// What the server calls to run the command: for the first time, or `AGAIN` because its client has
 /// waited. That client goes on waiting after any status but OK: see [`Context::wait_for_key`].
 ///
@@ -328,8 +325,7 @@ unsafe extern "C" fn entry<C: Registered, const AGAIN: bool>(
     let context = unsafe { Context::of_command(context, running, wait) };
     let run = || {
         if !C::COMMAND.takes(arguments.len()) {
-            context.note_loss(WRONG_ARITY);
-            return context.reply_wrong_arity();
+            return context.refuse_arity();
         }
         if AGAIN && !context.may_run_again(arguments, C::COMMAND.has_flag("write")) {
             return;

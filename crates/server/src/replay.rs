@@ -52,7 +52,7 @@ impl Context {
     /// Counts and logs the running command, which is refused with the error reply `reason`, if it
     /// is a replay. Does not return if the command is in the append-only file and the server must
     /// not start without it.
-    pub fn note_loss(&self, reason: &str) {
+    pub(crate) fn note_loss(&self, reason: &str) {
         if !self.is_replay() {
             return;
         }

@@ -1,4 +1,9 @@
 //! Replies, written straight to the client. The server converts each for clients that speak RESP2.
+//!
+//! Errors leave by two doors. [`Context::refuse`] is for what the command does not do: in a replay
+//! it is reported as lost. [`Context::reply_remark`] is for what it does, or what was refused before
+//! too: in a replay it is no error. So no replay ends in an error unless this server lacks
+//! something.
 
 use super::call::call;
 use super::context::Context;
@@ -6,6 +11,9 @@ use super::text::Line;
 use redis_module::raw;
 use std::ffi::c_char;
 use std::fmt::Display;
+
+/// For the log; the client gets the server's own reply.
+const WRONG_ARITY: &str = "ERR wrong number of arguments";
 
 /// A value of a map that describes something.
 pub trait Reply {
@@ -65,23 +73,43 @@ impl Context {
     }
 
     /// An error; `text` begins with its code, such as `ERR`.
-    pub fn reply_error(&self, text: impl Display) {
+    pub(crate) fn reply_error(&self, text: impl Display) {
         // SAFETY: the context is live, and the text lives through the call.
         unsafe { call!(RedisModule_ReplyWithError(self.raw, Line::of(text).as_ptr())) };
         self.note(0);
     }
 
-    /// The server's own error for a wrong number of arguments.
-    pub fn reply_wrong_arity(&self) {
+    /// Refuses the command, or an item of it, with the error `text`, which begins with its code,
+    /// such as `ERR`. In a replay, `reason` is in the log.
+    pub fn refuse(&self, reason: &str, text: impl Display) {
+        self.note_loss(reason);
+        self.reply_error(text);
+    }
+
+    /// Refuses the command with the server's own error for a wrong number of arguments.
+    pub fn refuse_arity(&self) {
+        self.note_loss(WRONG_ARITY);
         // SAFETY: the context is live.
         unsafe { call!(RedisModule_WrongArity(self.raw)) };
         self.note(0);
     }
 
-    /// The server's own error for an expiry that is not after now, or too late to be represented.
-    pub fn reply_bad_expire_time(&self) {
+    /// Refuses the command with the server's own error for an expiry that is not after now, or too
+    /// late to be represented.
+    pub fn refuse_expire_time(&self) {
+        self.note_loss("ERR invalid expire time");
         let name = self.command.name;
         self.reply_error(format_args!("ERR invalid expire time in '{name}' command"));
+    }
+
+    /// An error in place of an answer, though nothing is refused that was not refused before: the
+    /// item has taken effect, or the primary has not added it either. In a replay it is null: the
+    /// server reports each error to its primary as broken replication.
+    pub fn reply_remark(&self, text: impl Display) {
+        match self.is_replay() {
+            true => self.reply_null(),
+            false => self.reply_error(text),
+        }
     }
 
     /// An integer; one that does not fit 63 bits is sent as the largest that does.

@@ -110,7 +110,7 @@ impl<'a> Request<'a> {
 /// Replies with the estimate of an item that has been counted.
 fn reply_counted(context: &Context, estimate: u32) {
     match estimate {
-        SATURATED => context.reply_error(INCREMENT_OVERFLOW),
+        SATURATED => context.reply_remark(INCREMENT_OVERFLOW),
         estimate => context.reply_integer(estimate.into()),
     }
 }
@@ -191,7 +191,7 @@ fn increment(
         Err(OutOfMemory) => {
             // Each item that was not counted has an error as its reply.
             if answered > 0 {
-                (answered + 1..number).for_each(|_| context.reply_error(NO_MEMORY_TO_COUNT.0));
+                (answered + 1..number).for_each(|_| context.reply_remark(NO_MEMORY_TO_COUNT.0));
             }
             return Err(NO_MEMORY_TO_COUNT);
         }

@@ -39,10 +39,9 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     Ok(())
 }
 
-/// Replies with dimensions and `count`, to which RedisBloom gives a sign.
+/// Replies with dimensions and `count`.
 fn reply_fields(context: &Context, shape: Shape, count: u64) {
     context.reply_field("width", shape.width());
     context.reply_field("depth", shape.depth());
-    context.reply_simple("count");
-    context.reply_signed(count as i64);
+    context.reply_field("count", count);
 }

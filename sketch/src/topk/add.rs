@@ -157,14 +157,12 @@ fn time_for(context: &Context, topk: &TopK, given: Option<u64>) -> Result<Option
 fn reply_refused(context: &Context, unadded: usize, is_whole: bool) {
     if unadded > 0 {
         // On replay one loss, however many items.
-        (1..unadded).for_each(|_| context.reply_error(NO_MEMORY_TO_ADD.0));
+        (1..unadded).for_each(|_| context.reply_remark(NO_MEMORY_TO_ADD.0));
         NO_MEMORY_TO_ADD.reply(context);
     }
-    match is_whole {
-        true => {}
-        // RedisBloom replicates the increment that it has refused, so nothing is lost.
-        false if context.is_replay() => context.reply_null(),
-        false => BAD_INCREMENT.reply(context),
+    if !is_whole {
+        // RedisBloom replicates the increment that it has refused.
+        context.reply_remark(BAD_INCREMENT.0);
     }
 }
 

@@ -90,10 +90,11 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
     let union = match filter.unite(&sources, limit, max_cost, promise) {
         Err(UnionError::Overfull { rate, requested, items }) => {
-            context.reply_error(format_args!(
+            let text = format_args!(
                 "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
                     {requested}: reserve filters for {items} items, or add FORCE"
-            ));
+            );
+            context.refuse("ERR the union would have too high a false-positive rate", text);
             return Ok(());
         }
         union => union.map_err(ReplyError::of_union)?,

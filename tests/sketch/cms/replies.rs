@@ -36,8 +36,37 @@ fn an_item_at_the_end_of_its_counters_gets_an_error_and_the_others_their_counts(
             "[:4294967294, :1, -CMS: INCRBY overflow, -CMS: INCRBY overflow, :2]",
         ),
         ("CMS.QUERY k a b c", "[:4294967295, :2, :4294967295]"),
-        // The sum of increments has a sign, as RedisBloom's.
-        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :-9223372032559808512]"),
+        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :9223372036854775807]"),
+    ]);
+}
+
+#[test]
+fn the_sum_of_increments_stops_at_its_end_and_sums_are_made_from_there() {
+    let server = server();
+    let mut db = server.connect();
+    let overflow = "[-CMS: INCRBY overflow]";
+    for create in ["CMS.INITBYDIM k 9 2", "CMS.INITBYDIM w 9 2 WINDOW 3600"] {
+        let key = create.split(' ').nth(1).expect("a key");
+        db.run(create);
+        for item in ["a", "a", "b", "c"] {
+            assert_eq!(db.ask(&format!("CMS.INCRBY {key} {item} 9223372036854775807")), overflow);
+            let info = db.ask(&format!("CMS.INFO {key}"));
+            assert!(info.contains("+count, :9223372036854775807"), "{info}");
+        }
+        db.run(&format!("CMS.PACKINCR {key} LINES d"));
+        let info = db.ask(&format!("CMS.INFO {key}"));
+        assert!(info.contains("+count, :9223372036854775807"), "{info}");
+    }
+    // Counters that have stopped do not fit twice; those of a few items do.
+    db.converse(&[
+        ("CMS.INITBYDIM sum 9 2", "+OK"),
+        ("CMS.MERGE sum 1 k", "+OK"),
+        ("CMS.INFO sum", "[+width, :9, +depth, :2, +count, :9223372036854775807]"),
+        ("CMS.MERGE sum 2 k k", "-CMS: MERGE overflow"),
+        ("CMS.MERGE sum 3 k k k WEIGHTS 1 -1 1", "+OK"),
+        ("CMS.INFO sum", "[+width, :9, +depth, :2, +count, :9223372036854775807]"),
+        ("CMS.MERGE sum 2 k k WEIGHTS 1 -1", "+OK"),
+        ("CMS.INFO sum", "[+width, :9, +depth, :2, +count, :0]"),
     ]);
 }
 

@@ -1,6 +1,6 @@
 //! Weighted sums of sketches.
 
-use super::{CountMinSketch, Shape};
+use super::{CountMinSketch, Shape, MAX_COUNT};
 use crate::counters::Counters;
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
@@ -9,7 +9,7 @@ use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 pub enum MergeError {
     /// They differ in width or depth.
     Dimensions,
-    /// A counter, or the count, would be negative or too large.
+    /// A counter would be negative or too large.
     Overflow,
     /// The allocator refused.
     OutOfMemory,
@@ -49,12 +49,17 @@ impl CountMinSketch {
                 write(&sums, counters.segment_mut(index)?)?;
             }
         }
-        // As the server shows it, the count has a sign.
-        let mut counts = sketches.iter().map(|(sketch, weight)| (sketch.count as i64, *weight));
-        let count = counts.try_fold(0, |sum, (count, weight)| add(sum, count, weight))?;
-        let count = u64::try_from(count).map_err(|_| MergeError::Overflow)?;
-        Ok(Self::of(shape, count, counters))
+        Ok(Self::of(shape, count_of(sketches), counters))
     }
+}
+
+/// The weighted sum of the counts, as far as it fits. It is out of range only where counters have
+/// stopped that it does not stop with, so it refuses no sum that the counters allow.
+fn count_of(sketches: &[(&CountMinSketch, i64)]) -> u64 {
+    let products =
+        sketches.iter().map(|(sketch, weight)| i128::from(sketch.count) * i128::from(*weight));
+    let sum = products.fold(0, i128::saturating_add);
+    u64::try_from(sum.max(0)).unwrap_or(MAX_COUNT)
 }
 
 /// Sums some segments of `len` counters into `sums`, which has room: one after the other, so that

@@ -25,7 +25,7 @@
 //! # Arithmetic
 //! The layout is RedisBloom's, so both modules load each other's files. The counter of row `i` is
 //! MurmurHash2 of the item under seed `i`, modulo `w`. Counters stop at 2^32 - 1; the sum of
-//! increments wraps around at 2^64.
+//! increments stops at 2^63 - 1.
 //!
 //! ```text
 //!   shape   the dimensions      batch      counters of several items on their way at once
@@ -56,6 +56,9 @@ use xxhash_rust::xxh3::Xxh3;
 /// often.
 pub const SATURATED: u32 = u32::MAX;
 
+/// The sum of increments at which it stops: the largest that the server can show.
+pub const MAX_COUNT: u64 = i64::MAX as u64;
+
 /// Counts items. See the [module](self).
 pub struct CountMinSketch {
     shape: Shape,
@@ -73,7 +76,10 @@ impl CountMinSketch {
         Ok(Self::of(shape, 0, Counters::new(shape.cells())?))
     }
 
+    /// A sketch of these counters. The sum of a saved one may be above [`MAX_COUNT`]: RedisBloom's
+    /// went on to 2^64.
     fn of(shape: Shape, count: u64, counters: Counters) -> Self {
+        let count = count.min(MAX_COUNT);
         Self { shape, rows: Rows::new(shape.width(), shape.depth()), count, counters }
     }
 
@@ -82,7 +88,7 @@ impl CountMinSketch {
         self.shape
     }
 
-    /// The sum of all increments, modulo 2^64.
+    /// The sum of all increments, at most [`MAX_COUNT`].
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -111,7 +117,7 @@ impl CountMinSketch {
             Some(counters) => rows.visit(item, |cell| add(counters.get_mut(cell as usize))),
             None => rows.visit(item, |cell| add(counters.get_mut(cell))),
         }
-        *count = count.wrapping_add(increment);
+        *count = add_counts(*count, increment);
         Ok(estimate)
     }
 
@@ -149,7 +155,7 @@ impl CountMinSketch {
         }
         let each = cells.iter().map(|cell| add(counters.get_mut(*cell), increment));
         let estimate = each.fold(SATURATED, u32::min);
-        *count = count.wrapping_add(increment);
+        *count = add_counts(*count, increment);
         Ok(estimate)
     }
 
@@ -235,6 +241,11 @@ impl CountMinSketch {
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         self.counters.relocate(from, mover)
     }
+}
+
+/// The sum of two sums of increments.
+fn add_counts(one: u64, other: u64) -> u64 {
+    one.saturating_add(other).min(MAX_COUNT)
 }
 
 /// Adds `increment` to a counter that is writable. Returns the sum, at most [`SATURATED`].

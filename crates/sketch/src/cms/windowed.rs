@@ -28,7 +28,7 @@
 //! Segments are those of 64 KiB of the table, in ascending order; those of zeros are left out. So
 //! saving takes no more memory than a segment.
 
-use super::{CountMinSketch, Shape, SATURATED};
+use super::{add_counts, CountMinSketch, Shape, SATURATED};
 use crate::batch::Groups;
 use crate::counters::{read_counters, write_counters, Counters};
 use crate::error::DecodeError;
@@ -88,9 +88,10 @@ impl WindowedSketch {
         self.ring.attachment.get()
     }
 
-    /// The sum of the increments that are remembered at `now`.
+    /// The sum of the increments that are remembered at `now`, at most
+    /// [`MAX_COUNT`](super::MAX_COUNT).
     pub fn count(&self, now: u64) -> u64 {
-        self.ring.live(now).fold(0, |sum, slice| sum.wrapping_add(slice.count()))
+        self.ring.live(now).fold(0, |sum, slice| add_counts(sum, slice.count()))
     }
 
     /// Advances the time to `now`. Calls `over` with each slice that is over.

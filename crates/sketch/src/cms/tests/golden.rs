@@ -76,6 +76,12 @@ fn our_increments_leave_the_bytes_that_redisblooms_leave() {
             ours.increment(&item, increment).unwrap();
         }
         let dump = text.lines().find_map(|line| line.strip_prefix("dump ")).unwrap();
-        assert_eq!(fields(&ours), Dump::parse(&bytes(dump)).fields, "{key}");
+        let mut expected = Dump::parse(&bytes(dump)).fields;
+        if key == "saturated" {
+            // RedisBloom's sum of increments began again at 0.
+            assert_eq!(expected[2], Field::Unsigned(1 << 32 | 2));
+            expected[2] = Field::Unsigned(MAX_COUNT);
+        }
+        assert_eq!(fields(&ours), expected, "{key}");
     }
 }

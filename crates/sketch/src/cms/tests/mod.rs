@@ -29,7 +29,7 @@ impl Twin {
     }
 
     pub fn increment(&mut self, item: &[u8], increment: u64) -> u32 {
-        self.count = self.count.wrapping_add(increment);
+        self.count = self.count.saturating_add(increment).min(i64::MAX as u64);
         for cell in self.cells(item) {
             let counter = self.counters.entry(cell).or_default();
             let increment = u32::try_from(increment).unwrap_or(u32::MAX);
