@@ -3,6 +3,7 @@
 use splitbloom_server::command::ErrorReply;
 use splitbloom_server::context::Context;
 use splitbloom_server::key::{InUse, WrongType};
+use splitbloom_server::ration::Ration;
 
 /// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,15 +15,26 @@ impl ReplyError {
     /// The key holds another type. The server's own text.
     pub const WRONG_TYPE: Self =
         Self("WRONGTYPE Operation against a key holding the wrong kind of value");
+    /// The server's own text, which it sends before a command begins.
+    pub const OVER_MAXMEMORY: Self =
+        Self("OOM command not allowed when used memory > 'maxmemory'.");
     /// Another thread saves the key's value.
     pub const IN_USE: Self = Self("TRYAGAIN the server is saving the key");
 }
 
 impl ReplyError {
+    /// This error, or the server's own if memory was refused because `ration` is used up.
+    pub fn within(self, ration: &Ration) -> Self {
+        match ration.is_used_up() {
+            true => Self::OVER_MAXMEMORY,
+            false => self,
+        }
+    }
+
     /// Replies with the error of a command of which only the first `number` items took effect.
     pub fn reply_after(self, context: &Context, number: usize) {
-        let text = format_args!("{}: only the first {number} took effect", self.0);
-        context.refuse(self.0, text);
+        let text = self.0.trim_end_matches('.');
+        context.refuse(self.0, format_args!("{text}: only the first {number} took effect"));
     }
 }
 

@@ -6,6 +6,7 @@ mod harness;
 mod cms;
 mod errors_in_replays;
 mod hostile;
+mod memory;
 mod module;
 mod replays;
 mod tdigest;

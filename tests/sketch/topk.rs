@@ -149,6 +149,39 @@ fn errors_are_those_of_redisbloom_and_say_what_is_allowed() {
 }
 
 #[test]
+fn the_work_of_a_command_is_bounded_by_items_rows_and_increments() {
+    let server = server();
+    let mut db = server.connect();
+    db.run("TOPK.RESERVE deep 2 8 256 0.9");
+    db.run("TOPK.RESERVE slow 2 8 7 0.9999");
+    db.run("TOPK.RESERVE still 2 8 7 1");
+    let digest = db.digest_of_everything();
+    let error = "-TopK: items times depth must be at most 4194304, and fewer with large increments";
+    let items = |head: &str, number, more: &str| {
+        let items = (0..number).flat_map(|_| words(more));
+        words(head).into_iter().chain(items).collect::<Vec<_>>()
+    };
+    for (head, number, more) in [
+        ("TOPK.ADD deep", 16_385, "a"),
+        ("TOPK.INCRBY deep", 148, "a 100000"),
+        ("TOPK.INCRBY slow", 12, "a 100000"),
+    ] {
+        assert_eq!(db.call(items(head, number, more)).to_string(), error, "{head}");
+    }
+    let long = [b"TOPK.ADD".to_vec(), b"deep".to_vec(), vec![b'x'; 256 << 14]];
+    assert_eq!(db.call(long).to_string(), error);
+    assert_eq!(db.digest_of_everything(), digest);
+    for (head, number, more) in [
+        ("TOPK.ADD deep", 16_384, "a"),
+        ("TOPK.INCRBY deep", 147, "a 100000"),
+        ("TOPK.INCRBY slow", 11, "a 100000"),
+        ("TOPK.INCRBY still", 10_000, "a 100000"),
+    ] {
+        assert_eq!(db.call(items(head, number, more)).elements().len(), number, "{head}");
+    }
+}
+
+#[test]
 fn a_window_sums_its_slices_and_forgets_them() {
     let server = server();
     let mut db = server.connect();

@@ -24,8 +24,8 @@
 //!    a new block and a copy.
 //! 4. Outside a server (tests, examples) the system's allocator is used.
 
-use super::call::{call, optional};
-use super::failpoints;
+use super::call::optional;
+use super::{failpoints, ration};
 use splitbloom_foundation::alloc;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
@@ -119,10 +119,8 @@ unsafe impl GlobalAlloc for ServerAllocator {
             // SAFETY: the caller's duties, passed on.
             Some(_) => unsafe { alloc_by_hand(layout) },
         };
-        if !block.is_null() {
-            count_taken(layout);
-        }
-        block
+        // SAFETY: the block was just allocated with this layout.
+        unsafe { granted(block, layout) }
     }
 
     /// The server's allocator knows that memory fresh from the system is zero and does not clear it
@@ -136,10 +134,8 @@ unsafe impl GlobalAlloc for ServerAllocator {
                 }
                 // SAFETY: the server's allocator takes any size.
                 let block: *mut u8 = unsafe { calloc(1, padded_size(layout)) }.cast();
-                if !block.is_null() {
-                    count_taken(layout);
-                }
-                block
+                // SAFETY: the block was just allocated with this layout.
+                unsafe { granted(block, layout) }
             }
             _ => {
                 // SAFETY: the caller's duties, passed on.
@@ -158,7 +154,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
             return std::ptr::null_mut();
         };
         match optional!(RedisModule_TryRealloc) {
-            Some(realloc) if is_native(layout) => {
+            Some(realloc) if is_native(layout) && !grows_too_much(layout, new_size) => {
                 if failpoints::refuses(new) {
                     return std::ptr::null_mut();
                 }
@@ -197,6 +193,28 @@ unsafe impl GlobalAlloc for ServerAllocator {
     }
 }
 
+/// Whether a block that grows may have to be refused: then it gets a new block, which can be freed.
+fn grows_too_much(layout: Layout, new_size: usize) -> bool {
+    new_size > layout.size() && ration::may_end(new_size - layout.size())
+}
+
+/// Counts a new block, and returns it; null if the running command must not have it.
+///
+/// # Safety
+/// The block is null, or came from `ServerAllocator` with this layout.
+unsafe fn granted(block: *mut u8, layout: Layout) -> *mut u8 {
+    if block.is_null() {
+        return block;
+    }
+    count_taken(layout);
+    if ration::grants(layout.size()) {
+        return block;
+    }
+    // SAFETY: the caller's duty.
+    unsafe { ServerAllocator.dealloc(block, layout) };
+    std::ptr::null_mut()
+}
+
 /// Resizes a block, in place or by moving it. Returns null and leaves the block as it was if there
 /// is no memory.
 ///
@@ -208,6 +226,7 @@ unsafe fn resize(realloc: Realloc, block: *mut u8, layout: Layout, new: Layout) 
     if !resized.is_null() {
         count_given_back(layout);
         count_taken(new);
+        ration::grants(new.size());
     }
     resized
 }
@@ -227,9 +246,11 @@ pub fn try_box<T>(value: T) -> Option<Box<T>> {
 /// Whether the server uses more memory than `maxmemory` allows, as the server counts when it
 /// refuses commands. Cost: up to a microsecond.
 pub fn is_over_maxmemory() -> bool {
-    // SAFETY: the function takes nothing and returns a number: 0 where there is no limit.
-    let ratio = unsafe { call!(RedisModule_GetUsedMemoryRatio()) };
-    ratio > 1.0
+    // Not with `call!`, which tests can make panic: the allocator calls this, too.
+    optional!(RedisModule_GetUsedMemoryRatio).is_some_and(|ratio| {
+        // SAFETY: the function takes nothing and returns a number: 0 where there is no limit.
+        unsafe { ratio() > 1.0 }
+    })
 }
 
 fn count_taken(layout: Layout) {
@@ -238,6 +259,7 @@ fn count_taken(layout: Layout) {
 
 fn count_given_back(layout: Layout) {
     BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+    ration::given_back(layout.size());
 }
 
 type Alloc = unsafe extern "C" fn(usize) -> *mut c_void;

@@ -16,7 +16,7 @@
 //!   replay      commands that have run before            thread       which thread runs
 //!   cluster     a node and its slots                     saving       saves on other threads
 //!   blocking    commands that wait                     dump         what RESTORE takes
-//!   packed      commands with packed items
+//!   packed      commands with packed items               ration       memory beyond `maxmemory`
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound. A module on
@@ -50,6 +50,7 @@ pub mod location;
 pub mod log;
 pub mod packed;
 pub mod queue;
+pub mod ration;
 mod refused;
 pub mod replay;
 pub mod reply;

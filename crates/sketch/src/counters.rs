@@ -2,18 +2,28 @@
 //!
 //! ```text
 //!   slots ──► segment ──► counters    a segment is 64 KiB, the last one as long as needed;
-//!                                     one that no item has touched is not allocated: all 0
+//!         └─► lines                   one that no item has touched is not allocated: all 0
 //! ```
+//!
+//! While items have touched at most an eighth of a segment's cache lines, only these are allocated.
+//! So the first item of a large sketch takes 130 bytes a row, and all of them at most 512 bytes for
+//! each line that they have touched: the segment comes with the 129th of its lines. Sketches that
+//! fit the caches have no such lists.
 //!
 //! A copy shares the segments; whichever of the two writes to one first copies it. So a copy of any
 //! size is quick, and takes memory only as it is needed.
 
+mod lines;
+mod slot;
+
+use lines::{Line, Lines};
+use slot::{Block, Slot};
 use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
-use splitbloom_foundation::prefetch::prefetch;
-use splitbloom_foundation::segment::{Segment, SEGMENT_BYTES};
+use splitbloom_foundation::segment::{Segment, LINE_WORDS, SEGMENT_BYTES};
 use splitbloom_foundation::shared::Shared;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
+use xxhash_rust::xxh3::Xxh3;
 
 /// Counters of a full segment.
 pub const SEGMENT_CELLS: usize = SEGMENT_BYTES / size_of::<u32>();
@@ -22,60 +32,11 @@ pub const SEGMENT_CELLS: usize = SEGMENT_BYTES / size_of::<u32>();
 pub(crate) const CACHED_SEGMENTS: usize = 4;
 /// Counters of a word: segments are measured in words.
 const WORD_CELLS: usize = size_of::<u64>() / size_of::<u32>();
-
-enum Slot {
-    /// All 0.
-    Empty,
-    Own(Segment),
-    /// Shared with a copy; neither of the two may write to it.
-    Shared(Shared<Segment>),
-}
-
-impl Slot {
-    #[inline]
-    fn segment(&self) -> Option<&Segment> {
-        match self {
-            Self::Empty => None,
-            Self::Own(segment) => Some(segment),
-            Self::Shared(shared) => Some(shared),
-        }
-    }
-
-    /// Makes the segment writable: `words` words of 0 if it is not allocated, a copy if it is
-    /// shared. In case of an error nothing visible has changed.
-    fn own(&mut self, words: usize) -> Result<(), OutOfMemory> {
-        *self = match std::mem::replace(self, Self::Empty) {
-            Self::Empty => Self::Own(Segment::clear(words)?),
-            Self::Own(segment) => Self::Own(segment),
-            Self::Shared(shared) => match shared.try_into_inner() {
-                Ok(segment) => Self::Own(segment),
-                Err(shared) => {
-                    let copy = shared.try_clone();
-                    *self = Self::Shared(shared);
-                    Self::Own(copy?)
-                }
-            },
-        };
-        Ok(())
-    }
-
-    /// Shares the segment with a copy, which is returned.
-    fn share(&mut self) -> Result<Self, OutOfMemory> {
-        let shared = match std::mem::replace(self, Self::Empty) {
-            Self::Empty => return Ok(Self::Empty),
-            Self::Shared(shared) => shared,
-            Self::Own(segment) => match Shared::try_new(segment) {
-                Ok(shared) => shared,
-                Err(segment) => {
-                    *self = Self::Own(segment);
-                    return Err(OutOfMemory);
-                }
-            },
-        };
-        *self = Self::Shared(shared.clone());
-        Ok(Self::Shared(shared))
-    }
-}
+/// Counters of a cache line.
+pub(crate) const LINE_CELLS: usize = LINE_WORDS * WORD_CELLS;
+/// The share of a segment's lines that are few. With more, filters fill a twentieth slower
+/// (`crates/filter/src/storage/list.rs`).
+const PART: usize = 8;
 
 /// An array of counters of 32 bits.
 pub struct Counters {
@@ -102,9 +63,9 @@ impl Counters {
         self.slots.len()
     }
 
-    /// The number of segments that are allocated.
+    /// The number of segments that are allocated, whole or in part.
     pub fn allocated(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.segment().is_some()).count()
+        self.slots.iter().filter(|slot| slot.block().is_some()).count()
     }
 
     /// The number of counters of segment `index`.
@@ -113,27 +74,49 @@ impl Counters {
         rest.min(SEGMENT_CELLS as u64) as usize
     }
 
-    /// The counters of segment `index`, if it is allocated.
-    pub fn segment(&self, index: usize) -> Option<&[u32]> {
-        let counters = self.slots[index].segment()?.counters();
-        Some(&counters[..self.len_of(index)])
+    /// The number of words of segment `index`.
+    fn words_of(&self, index: usize) -> usize {
+        self.len_of(index).div_ceil(WORD_CELLS)
     }
 
-    /// The counters of segment `index` for writing, allocated if they were not.
+    /// The most lines that segment `index` has before it is allocated whole.
+    fn most_lines(&self, index: usize) -> usize {
+        match self.slots.len() {
+            0..=CACHED_SEGMENTS => 0,
+            _ => self.len_of(index) / LINE_CELLS / PART,
+        }
+    }
+
+    /// The lines of segment `index` that are allocated, in ascending order, with their numbers. The
+    /// last line of the last segment has zeros after its counters.
+    pub fn lines(&self, index: usize) -> impl Iterator<Item = (usize, &[u32; LINE_CELLS])> {
+        self.slots[index].block().into_iter().flat_map(Block::lines)
+    }
+
+    /// Sets the counters of segment `index`, which is empty, to those of `lines`. Allocates the
+    /// lines that are not 0, or the segment if they are many.
     ///
     /// # Errors
-    /// `OutOfMemory`, and nothing visible has changed.
-    pub fn segment_mut(&mut self, index: usize) -> Result<&mut [u32], OutOfMemory> {
-        let len = self.len_of(index);
-        let slot = &mut self.slots[index];
-        if !matches!(slot, Slot::Own(_)) {
-            slot.own(len.div_ceil(WORD_CELLS))?;
-            self.owned += 1;
-        }
-        match slot {
-            Slot::Own(segment) => Ok(&mut segment.counters_mut()[..len]),
-            Slot::Empty | Slot::Shared(_) => Err(OutOfMemory),
-        }
+    /// `OutOfMemory`.
+    pub fn put(
+        &mut self,
+        index: usize,
+        lines: impl Iterator<Item = [u32; LINE_CELLS]> + Clone,
+    ) -> Result<(), OutOfMemory> {
+        let lines = (0..).zip(lines).filter(|(_, line)| *line != [0; LINE_CELLS]);
+        let block = match lines.clone().count() {
+            0 => return Ok(()),
+            len if len <= self.most_lines(index) => Block::few(Lines::of(lines, len)?)?,
+            _ => {
+                let mut segment = Segment::clear(self.words_of(index))?;
+                let to = segment.counters_mut().as_chunks_mut().0;
+                lines.for_each(|(number, line): (u16, Line)| to[usize::from(number)] = line);
+                self.owned += 1;
+                Block::Full(segment)
+            }
+        };
+        self.slots[index] = Slot::Own(block);
+        Ok(())
     }
 
     /// All counters, if they are one segment that is allocated. To go by the list of segments costs
@@ -141,7 +124,10 @@ impl Counters {
     #[inline]
     pub fn single(&self) -> Option<&[u32]> {
         match &*self.slots {
-            [slot] => slot.segment().map(Segment::counters),
+            [slot] => match slot.block()? {
+                Block::Full(segment) => Some(segment.counters()),
+                Block::Few(_) => None,
+            },
             _ => None,
         }
     }
@@ -150,7 +136,7 @@ impl Counters {
     #[inline]
     pub fn single_mut(&mut self) -> Option<&mut [u32]> {
         match &mut *self.slots {
-            [Slot::Own(segment)] => Some(segment.counters_mut()),
+            [Slot::Own(Block::Full(segment))] => Some(segment.counters_mut()),
             _ => None,
         }
     }
@@ -159,36 +145,31 @@ impl Counters {
     #[inline]
     pub fn get(&self, cell: u64) -> u32 {
         let (index, place) = place_of(cell);
-        self.slots[index].segment().map_or(0, |segment| segment.counters()[place])
+        self.slots[index].block().map_or(0, |block| block.get(place))
     }
 
-    /// Counter number `cell` for writing, if its segment is allocated and not shared.
+    /// Counter number `cell` for writing, if it is allocated and not shared.
     #[inline]
     pub fn get_mut(&mut self, cell: u64) -> Option<&mut u32> {
         let (index, place) = place_of(cell);
-        match &mut self.slots[index] {
-            Slot::Own(segment) => Some(&mut segment.counters_mut()[place]),
-            Slot::Empty | Slot::Shared(_) => None,
-        }
+        self.slots[index].own_mut()?.get_mut(place)
     }
 
     /// Counters number `cell`, which is even, and the next one.
     #[inline]
     pub fn pair(&self, cell: u64) -> [u32; 2] {
         let (index, place) = place_of(cell);
-        let segment = self.slots[index].segment();
-        segment.map_or([0; 2], |segment| segment.counters().as_chunks().0[place / 2])
+        let line = self.slots[index].block().and_then(|block| block.line(place));
+        line.map_or([0; 2], |line| line.as_chunks().0[place % LINE_CELLS / 2])
     }
 
-    /// Counters number `cell`, which is even, and the next one, for writing, if their segment is
-    /// allocated and not shared.
+    /// Counters number `cell`, which is even, and the next one, for writing, if they are allocated
+    /// and not shared.
     #[inline]
     pub fn pair_mut(&mut self, cell: u64) -> Option<&mut [u32; 2]> {
         let (index, place) = place_of(cell);
-        match &mut self.slots[index] {
-            Slot::Own(segment) => Some(&mut segment.counters_mut().as_chunks_mut().0[place / 2]),
-            Slot::Empty | Slot::Shared(_) => None,
-        }
+        let line = self.slots[index].own_mut()?.line_mut(place)?;
+        line.as_chunks_mut().0.get_mut(place % LINE_CELLS / 2)
     }
 
     /// Whether all counters are writable, so that [`Counters::own`] has no effect.
@@ -205,24 +186,66 @@ impl Counters {
     pub fn own(&mut self, cell: u64) -> Result<(), OutOfMemory> {
         match self.get_mut(cell) {
             Some(_) => Ok(()),
-            None => self.segment_mut(place_of(cell).0).map(|_| ()),
+            None => self.allocate(cell),
         }
+    }
+
+    /// Makes the line of counter number `cell` writable: 0 if it is not allocated, a copy if it is
+    /// shared. If its lines are no longer few, allocates the segment.
+    #[cold]
+    fn allocate(&mut self, cell: u64) -> Result<(), OutOfMemory> {
+        let (index, place) = place_of(cell);
+        let (words, most) = (self.words_of(index), self.most_lines(index));
+        let slot = &mut self.slots[index];
+        let was_owned = slot.is_own_segment();
+        slot.own()?;
+        let number = (place / LINE_CELLS) as u16;
+        let block = match slot {
+            Slot::Own(Block::Few(lines)) => match lines.first_mut() {
+                Some(lines) if lines.len() < most || lines.get(number).is_some() => {
+                    return lines.insert(number)
+                }
+                Some(lines) => Block::full(lines, words)?,
+                None => return Err(OutOfMemory),
+            },
+            Slot::Empty if most > 0 => {
+                let mut lines = Lines::default();
+                lines.insert(number)?;
+                Block::few(lines)?
+            }
+            Slot::Empty => Block::Full(Segment::clear(words)?),
+            Slot::Own(Block::Full(_)) | Slot::Shared(_) => {
+                self.owned += usize::from(slot.is_own_segment() && !was_owned);
+                return Ok(());
+            }
+        };
+        *slot = Slot::Own(block);
+        self.owned += usize::from(slot.is_own_segment());
+        Ok(())
     }
 
     /// Prefetches counter number `cell`, if it is allocated.
     #[inline]
     pub fn prefetch(&self, cell: u64) {
         let (index, place) = place_of(cell);
-        if let Some(segment) = self.slots[index].segment() {
-            prefetch(&segment.counters()[place]);
+        if let Some(block) = self.slots[index].block() {
+            block.prefetch(place);
         }
     }
 
-    /// The segments that have a counter above 0: their numbers, and their counters.
-    pub fn touched(&self) -> impl Iterator<Item = (usize, &[u32])> {
-        let segments =
-            (0..self.slots.len()).filter_map(|index| Some((index, self.segment(index)?)));
-        segments.filter(|(_, counters)| counters.iter().any(|counter| *counter != 0))
+    /// The numbers of the segments that have a counter above 0.
+    pub fn touched(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.slots.len()).filter(|index| self.lines(*index).any(|(_, line)| is_touched(line)))
+    }
+
+    /// Hashes all counters above 0.
+    pub fn write_digest(&self, hash: &mut Xxh3) {
+        for index in 0..self.slots.len() {
+            for (number, line) in self.lines(index).filter(|(_, line)| is_touched(line)) {
+                hash.update(&((index * SEGMENT_CELLS / LINE_CELLS + number) as u64).to_le_bytes());
+                line.iter().for_each(|counter| hash.update(&counter.to_le_bytes()));
+            }
+        }
     }
 
     /// The counters that `bytes` holds, four little-endian bytes each. Segments that are all 0 are
@@ -240,11 +263,17 @@ impl Counters {
 
     /// Appends all counters to `bytes`, which has room for them.
     pub fn write_all(&self, bytes: &mut Vec<u8>) {
-        for index in 0..self.reserved() {
-            match self.segment(index) {
-                Some(segment) => write_counters(segment, bytes),
-                None => bytes.resize(bytes.len() + self.len_of(index) * size_of::<u32>(), 0),
-            }
+        (0..self.reserved()).for_each(|index| self.write_segment(index, bytes));
+    }
+
+    /// Appends the counters of segment `index` to `bytes`, which has room for them.
+    pub fn write_segment(&self, index: usize, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.resize(start + self.len_of(index) * size_of::<u32>(), 0);
+        let places = bytes[start..].as_chunks_mut().0;
+        for (number, line) in self.lines(index) {
+            let places = places.iter_mut().skip(number * LINE_CELLS);
+            places.zip(line).for_each(|(place, counter)| *place = counter.to_le_bytes());
         }
     }
 
@@ -267,11 +296,11 @@ impl Counters {
         visit(Layout::for_value(&*self.slots), 1);
         let (mut full, mut shared) = (0, 0);
         for (index, slot) in self.slots.iter().enumerate() {
-            let words = self.len_of(index).div_ceil(WORD_CELLS);
-            match Segment::layout(words).filter(|_| slot.segment().is_some()) {
-                Some(layout) if layout.size() == SEGMENT_BYTES => full += 1,
-                Some(layout) => visit(layout, 1),
-                None => {}
+            if let Some(Block::Full(_)) = slot.block() {
+                match Segment::layout(self.words_of(index)) {
+                    Some(layout) if layout.size() == SEGMENT_BYTES => full += 1,
+                    layout => layout.into_iter().for_each(|layout| visit(layout, 1)),
+                }
             }
             shared += u64::from(matches!(slot, Slot::Shared(_)));
         }
@@ -279,8 +308,31 @@ impl Counters {
             visit(layout, full);
         }
         if shared > 0 {
-            visit(Shared::<Segment>::layout(), shared);
+            visit(Shared::<Block>::layout(), shared);
         }
+        self.visit_lines(visit);
+    }
+
+    /// Visits the lines of segments, those arrays of one size together.
+    fn visit_lines(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        // A list grows by a quarter, so there are some twenty sizes of each of its two arrays.
+        let mut kinds: [Option<(Layout, u64)>; 64] = [None; 64];
+        let lists = self.slots.iter().filter_map(|slot| match slot.block()? {
+            Block::Few(lines) => Some(lines),
+            Block::Full(_) => None,
+        });
+        let layouts = lists.flat_map(|lines| {
+            let arrays = lines.iter().flat_map(Lines::layouts);
+            arrays.chain([Layout::for_value(&**lines)])
+        });
+        for layout in layouts {
+            let is_its = |kind: &&mut Option<_>| kind.is_none_or(|(known, _)| known == layout);
+            match kinds.iter_mut().find(is_its) {
+                Some(kind) => *kind = Some((layout, kind.map_or(0, |(_, times)| times) + 1)),
+                None => visit(layout, 1),
+            }
+        }
+        kinds.into_iter().flatten().for_each(|(layout, times)| visit(layout, times));
     }
 
     /// Passes all allocations that are not shared through `mover`, from segment `from` on, until it
@@ -290,8 +342,8 @@ impl Counters {
             self.slots = relocate_box(std::mem::take(&mut self.slots), mover);
         }
         for index in usize::try_from(from).unwrap_or(usize::MAX)..self.slots.len() {
-            if let Slot::Own(segment) = &mut self.slots[index] {
-                segment.relocate(mover);
+            if let Some(block) = self.slots[index].own_mut() {
+                block.relocate(mover);
                 if mover.should_stop() {
                     return NonZeroU64::new(index as u64 + 1);
                 }
@@ -301,27 +353,24 @@ impl Counters {
     }
 }
 
-/// Appends counters to `bytes`.
-pub(crate) fn write_counters(counters: &[u32], bytes: &mut Vec<u8>) {
-    let start = bytes.len();
-    bytes.resize(start + size_of_val(counters), 0);
-    let places = bytes[start..].as_chunks_mut().0;
-    places.iter_mut().zip(counters).for_each(|(place, counter)| *place = counter.to_le_bytes());
-}
-
-/// Fills segment `index` from its bytes, as many as it has, unless they are all 0.
+/// Fills segment `index`, which is empty, from its bytes, as many as it has.
 pub(crate) fn read_counters(
     to: &mut Counters,
     index: usize,
     bytes: &[u8],
 ) -> Result<(), OutOfMemory> {
-    if bytes.iter().all(|byte| *byte == 0) {
-        return Ok(());
-    }
-    let counters = to.segment_mut(index)?;
-    let words = bytes.as_chunks().0;
-    counters.iter_mut().zip(words).for_each(|(to, word)| *to = u32::from_le_bytes(*word));
-    Ok(())
+    let lines = bytes.chunks(LINE_CELLS * size_of::<u32>()).map(|bytes| {
+        let mut line = [0; LINE_CELLS];
+        let words = bytes.as_chunks().0.iter();
+        line.iter_mut().zip(words).for_each(|(to, word)| *to = u32::from_le_bytes(*word));
+        line
+    });
+    to.put(index, lines)
+}
+
+/// Whether a line has a counter above 0.
+fn is_touched(line: &[u32; LINE_CELLS]) -> bool {
+    *line != [0; LINE_CELLS]
 }
 
 /// The segment of a counter, and the counter's place in it.
@@ -334,6 +383,7 @@ fn place_of(cell: u64) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn allocations(counters: &Counters) -> Vec<(usize, u64)> {
         let mut sizes = Vec::new();
@@ -350,26 +400,84 @@ mod tests {
         assert_eq!((counters.get(CELLS - 1), counters.get_mut(CELLS - 1)), (0, None));
         counters.own(CELLS - 1).unwrap();
         *counters.get_mut(CELLS - 1).unwrap() = 7;
-        assert_eq!(counters.segment(3), Some([0, 0, 0, 0, 7].as_slice()));
+        assert_eq!(counters.lines(3).map(|(_, line)| line[4]).collect::<Vec<_>>(), [7]);
         assert_eq!(allocations(&counters), [(4 * size_of::<Slot>(), 1), (64, 1)]);
         counters.own(0).unwrap();
         counters.own(SEGMENT_CELLS as u64).unwrap();
         assert_eq!(allocations(&counters)[1..], [(64, 1), (SEGMENT_BYTES, 2)]);
-        assert_eq!(counters.touched().map(|(index, _)| index).collect::<Vec<_>>(), [3]);
+        assert_eq!(counters.touched().collect::<Vec<_>>(), [3]);
     }
 
     #[test]
     fn a_copy_shares_segments_until_one_of_the_two_writes() {
-        let mut counters = Counters::new(2 * SEGMENT_CELLS as u64).unwrap();
-        counters.segment_mut(0).unwrap()[9] = 1;
-        let mut copy = counters.try_clone().unwrap();
-        assert!(counters.get_mut(9).is_none() && copy.get_mut(9).is_none());
-        copy.segment_mut(0).unwrap()[9] = 2;
-        assert_eq!((counters.get(9), copy.get(9)), (1, 2));
-        // The other owner is gone, so nothing is copied.
-        let before: *const u32 = &raw const counters.segment(0).unwrap()[9];
-        counters.own(9).unwrap();
-        assert_eq!(before, &raw const counters.segment(0).unwrap()[9]);
-        assert_eq!(copy.allocated(), 1);
+        // Whole segments, and lines.
+        for segments in [2, 20] {
+            let mut counters = Counters::new(segments * SEGMENT_CELLS as u64).unwrap();
+            set(&mut counters, 9, 1);
+            let mut copy = counters.try_clone().unwrap();
+            assert!(counters.get_mut(9).is_none() && copy.get_mut(9).is_none());
+            set(&mut copy, 9, 2);
+            assert_eq!((counters.get(9), copy.get(9)), (1, 2));
+            // The other owner is gone, so nothing is copied.
+            let address = |counters: &Counters| -> *const u32 {
+                counters.lines(0).next().map(|(_, line)| &raw const line[9]).unwrap()
+            };
+            let before = address(&counters);
+            counters.own(9).unwrap();
+            assert_eq!(before, address(&counters));
+            assert_eq!(copy.allocated(), 1);
+        }
+    }
+
+    fn set(counters: &mut Counters, cell: u64, value: u32) {
+        counters.own(cell).unwrap();
+        *counters.get_mut(cell).unwrap() = value;
+    }
+
+    fn bytes(counters: &Counters) -> usize {
+        allocations(counters).iter().map(|(size, times)| size * *times as usize).sum()
+    }
+
+    fn digest(counters: &Counters) -> u64 {
+        let mut hash = Xxh3::new();
+        counters.write_digest(&mut hash);
+        hash.digest()
+    }
+
+    #[test]
+    fn memory_follows_the_lines_that_are_touched_and_so_do_copies_and_saves() {
+        // The last segment is short, and its last line.
+        const CELLS: u64 = 6 * SEGMENT_CELLS as u64 + 3 * 1024 + 7;
+        let mut counters = Counters::new(CELLS).unwrap();
+        let mut model = BTreeMap::new();
+        let list = bytes(&counters);
+        for n in 0..6_000_u64 {
+            let cell = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % CELLS;
+            assert_eq!(counters.get(cell), model.get(&cell).copied().unwrap_or(0));
+            set(&mut counters, cell, n as u32 + 1);
+            model.insert(cell, n as u32 + 1);
+            if !n.is_power_of_two() && n != 5_999 {
+                continue;
+            }
+            let touched = model.keys().map(|cell| cell / LINE_CELLS as u64);
+            let touched = touched.collect::<BTreeSet<_>>().len();
+            assert!(bytes(&counters) <= list + 7 * 200 + 512 * touched, "{touched}");
+            assert!((0..CELLS).step_by(7).chain(model.keys().copied()).all(|cell| {
+                let pair = [cell & !1, cell | 1].map(|cell| model.get(&cell).copied().unwrap_or(0));
+                counters.pair(cell & !1) == pair && counters.get(cell) == pair[(cell & 1) as usize]
+            }));
+            let mut saved = Vec::new();
+            counters.write_all(&mut saved);
+            let loaded = Counters::of_bytes(&saved).unwrap();
+            assert_eq!(digest(&loaded), digest(&counters));
+            assert!(bytes(&loaded) <= bytes(&counters));
+            let mut copy = counters.try_clone().unwrap();
+            set(&mut copy, CELLS - 1, u32::MAX);
+            assert_ne!(digest(&copy), digest(&counters));
+        }
+        assert!(counters.owned < counters.slots.len(), "shared with the last copy");
+        (0..CELLS).for_each(|cell| counters.own(cell).unwrap());
+        assert!(counters.owns_all());
+        assert_eq!(counters.slots.iter().filter(|slot| slot.is_own_segment()).count(), 7);
     }
 }

@@ -33,8 +33,9 @@ pub const NO_WINDOW: ReplyError = ReplyError("CMS: the sketch has no window");
 pub const WINDOW_MERGED: ReplyError = ReplyError("CMS: sketches with a window cannot be merged");
 pub const MERGE_TOO_LARGE: ReplyError =
     ReplyError("CMS: sketches to merge would exceed sketch.max-merge-bytes");
-pub const PACKING_TOO_LONG: ReplyError =
-    ReplyError("CMS: packing times depth would exceed 134217728 bytes");
+pub const TOO_MANY_TOUCHED: ReplyError = ReplyError(
+    "CMS: items times depth must be at most 4194304, times one more than the slices in a window",
+);
 // The texts of filters with packed items.
 pub const SYNTAX: ReplyError = ReplyError("ERR syntax error");
 pub const BAD_WIDTH_OF_ITEMS: ReplyError = ReplyError("ERR bad width");
@@ -78,7 +79,7 @@ impl From<MergeError> for ReplyError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pack::MAX_WORK;
+    use super::super::count::MAX_TOUCHED;
     use super::*;
     use splitbloom_sketch::cms::{MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
 
@@ -86,7 +87,7 @@ mod tests {
     fn the_texts_say_what_is_allowed() {
         assert!(TOO_LARGE.0.ends_with(&format!("[1, {}]", MAX_NEW_BYTES / 4)));
         assert!(WINDOW_TOO_LARGE.0.ends_with(&format!("[1, {}]", MAX_WINDOW_BYTES / 4)));
-        assert!(PACKING_TOO_LONG.0.ends_with(&format!(" {MAX_WORK} bytes")));
+        assert!(TOO_MANY_TOUCHED.0.contains(&format!(" at most {MAX_TOUCHED},")));
         assert!(TOO_DEEP.0.ends_with(&format!("[1, {MAX_NEW_DEPTH}]")));
     }
 }

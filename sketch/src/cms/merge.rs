@@ -12,6 +12,7 @@ use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::ration::Ration;
 use splitbloom_sketch::cms::{CountMinSketch, Shape};
 
 /// The argument of the first source.
@@ -78,7 +79,10 @@ fn put_sum(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     let number = parse_number(arguments.bytes(2))?;
     let words = arguments.try_list_from(FIRST_SOURCE).ok_or(NO_MEMORY_TO_MERGE)?;
     let weights = weights_of(number, &words)?;
-    let merged = sum(context, arguments, shape, number, weights)?;
+    let ration = Ration::begin(context);
+    let merged = sum(context, arguments, shape, number, weights);
+    let merged = merged.map_err(|error| error.within(&ration))?;
+    drop(ration);
     if let Some(stored) = key.value::<StoredCounts>()? {
         free_counts(std::mem::replace(stored.sketch_mut(), Counts::Plain(merged)));
     }

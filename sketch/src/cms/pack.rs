@@ -1,16 +1,14 @@
 //! CMS.PACKINCR: CMS.INCRBY with all items in one argument, each counted once. (A packed TOPK.ADD
 //! would gain little: the list takes longer than the words.)
 
-use super::count::{count, INCREMENT};
+use super::count::{check_work, count, INCREMENT};
 use super::errors::{
-    BAD_PACKING, BAD_WIDTH_OF_ITEMS, MISSING, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
-    PACKING_TOO_LONG, SYNTAX,
+    BAD_PACKING, BAD_WIDTH_OF_ITEMS, MISSING, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY, SYNTAX,
 };
 use super::value::StoredCounts;
 use crate::errors::ReplyError;
 use crate::window::{parse_time, TIME};
 use splitbloom_foundation::packing::{parse_layout, Packing, PackingError};
-use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Parameter};
@@ -23,10 +21,7 @@ const FIRST: usize = 2;
 /// `AT milliseconds`.
 const AT_WORDS: usize = 2;
 
-/// The most bytes of items times rows. The worst items are empty lines, of one byte each: a third
-/// of a second, as the longest packing of filters takes.
-pub const MAX_WORK: u64 = 1 << 27;
-/// Rows that are counted at least: 2^24 items have a reply of 64 MiB.
+/// Rows that are counted at least, so that 2^19 items have a reply of 2 MiB.
 const MIN_ROWS: u64 = 8;
 
 pub const PACKED_INCREMENT: Command<ReplyError> = Command {
@@ -78,12 +73,9 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let Packed { items, time, command } = parse(arguments)?;
     let mut key = context.open_to_write(name)?;
     let stored = key.value::<StoredCounts>()?.ok_or(MISSING)?;
-    let work = stored.sketch().rows().max(MIN_ROWS).saturating_mul(items.bytes().len() as u64);
-    // What has run before is not refused, and nobody reads the reply.
-    let is_replay = context.is_replay();
-    if work > MAX_WORK && !is_replay {
-        return Err(PACKING_TOO_LONG);
-    }
+    let rows = stored.sketch().rows().max(MIN_ROWS);
+    check_work(context, rows, items.len(), items.bytes().len())?;
+    let is_replay = context.is_replay(); // without a reader of the reply
     let with_room = |bytes| try_vec::<u8>(if is_replay { 0 } else { bytes });
     let mut estimates = with_room(items.len() * size_of::<u32>()).ok_or(NO_MEMORY_TO_REPLY)?;
     // Freed for the server before it replicates some of the items: it exits if it has no memory for
@@ -114,7 +106,7 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     }
     match end {
         Ok(()) => context.reply_bytes(&estimates),
-        Err(OutOfMemory) => NO_MEMORY_TO_COUNT.reply_after(context, counted),
+        Err(error) => error.reply_after(context, counted),
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::ration::Ration;
 
 pub const ADD: Command<ReplyError> = Command {
     name: c"tdigest.add",
@@ -42,7 +43,9 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             return Err(NOT_FINITE);
         }
     }
-    digest.add(numbers)?;
+    let ration = Ration::begin(context);
+    digest.add(numbers).map_err(|error| ReplyError::from(error).within(&ration))?;
+    drop(ration);
     drop(key); // before a module is notified that might delete it
     context.replicate_verbatim();
     context.signal_change(c"tdigest.add", name);

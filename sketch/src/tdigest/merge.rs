@@ -12,6 +12,7 @@ use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::ration::Ration;
 use splitbloom_sketch::tdigest::{AddError, Compression, TDigest};
 
 /// The argument of the first source.
@@ -109,7 +110,10 @@ fn put_union(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
         (None, Some(own)) => own.compression(),
         (None, None) => largest_compression(context, arguments, end)?,
     };
-    let union = unite(context, arguments, end, own, compression)?;
+    let ration = Ration::begin(context);
+    let union = unite(context, arguments, end, own, compression);
+    let union = union.map_err(|error| error.within(&ration))?;
+    drop(ration);
     match key.value::<StoredDigest>()? {
         Some(stored) => *stored.sketch_mut() = union,
         None => {

@@ -4,7 +4,7 @@
 //! In a window, what takes effect is replicated with its time, so that replicas and a restarted
 //! server have the same slices.
 
-use super::errors::{BAD_INCREMENT, MISSING, NO_MEMORY_TO_ADD, NO_WINDOW};
+use super::errors::{BAD_INCREMENT, MISSING, NO_MEMORY_TO_ADD, NO_WINDOW, TOO_MANY_STEPS};
 use super::value::StoredTopK;
 use crate::errors::ReplyError;
 use crate::free::free;
@@ -14,8 +14,9 @@ use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, ErrorReply, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::ration::Ration;
 use splitbloom_server::text::Line;
-use splitbloom_sketch::topk::{Over, TopK, MAX_UNITS};
+use splitbloom_sketch::topk::{Over, TopK, MAX_STEPS, MAX_UNITS};
 use std::ffi::CStr;
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
@@ -107,28 +108,43 @@ fn add<const STEP: usize>(
     let items = arguments.bytes_from(form.first).step_by(STEP);
     let units = |n| form.units(arguments, n);
     // Items are added up to the first increment that is none.
-    let sound = (0..items.len()).take_while(|n| units(*n).is_some()).count();
+    let mut steps = 0;
+    let lens = arguments.bytes_from(form.first).step_by(STEP).map(<[u8]>::len);
+    let sound = lens.enumerate().map_while(|(n, len)| Some(topk.steps(len, units(n)?)));
+    let sound = sound.inspect(|more| steps += more).count();
+    if steps > MAX_STEPS && !context.is_replay() {
+        return Err(TOO_MANY_STEPS);
+    }
     let open = topk.open(time.unwrap_or(0), free_slice);
     let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
     let is_whole = sound == items.len();
     context.reply_array(sound + usize::from(!is_whole));
     let mut added = 0;
+    let ration = Ration::begin(context);
     let pairs = items.take(sound).enumerate().map(|(n, item)| (item, units(n).unwrap_or(0)));
-    let end = open.add_many(pairs, |left| {
+    let pairs = pairs.take_while(|_| ration.is_left());
+    // Those that are not answered are not added.
+    let _ = open.add_many(pairs, |left| {
         added += 1;
         match left {
             Some(item) => context.reply_bytes(item),
             None => context.reply_null(),
         }
     });
-    if added < sound || !is_whole {
-        reply_refused(context, sound - added, is_whole);
+    if added < sound {
+        NO_MEMORY_TO_ADD.within(&ration).reply(context);
+        (added + 1..sound).for_each(|_| context.reply_null());
     }
+    if !is_whole {
+        // RedisBloom replicates the increment that it has refused.
+        context.reply_remark(BAD_INCREMENT.0);
+    }
+    drop(ration);
     if time.is_some() {
         stored.schedule(context, name);
     }
     drop(key); // before a module is notified that might delete it
-    if end.is_ok() && is_whole && time.is_none() {
+    if added == sound && is_whole && time.is_none() {
         context.replicate_verbatim();
     } else if added > 0 || time.is_some() {
         form.replicate(context, arguments, time, added);
@@ -149,20 +165,6 @@ fn time_for(context: &Context, topk: &TopK, given: Option<u64>) -> Result<Option
         Some(span) => time_of(context, span, given).map(Some),
         None if given.is_some() => Err(NO_WINDOW),
         None => Ok(None),
-    }
-}
-
-/// Replies for `unadded` items for which there was no memory, and for a bad increment unless the
-/// command `is_whole`.
-fn reply_refused(context: &Context, unadded: usize, is_whole: bool) {
-    if unadded > 0 {
-        // On replay one loss, however many items.
-        (1..unadded).for_each(|_| context.reply_remark(NO_MEMORY_TO_ADD.0));
-        NO_MEMORY_TO_ADD.reply(context);
-    }
-    if !is_whole {
-        // RedisBloom replicates the increment that it has refused.
-        context.reply_remark(BAD_INCREMENT.0);
     }
 }
 

@@ -23,6 +23,8 @@ pub const NO_MEMORY_TO_CREATE: ReplyError =
 pub const NO_MEMORY_TO_ADD: ReplyError = ReplyError("TopK: Insufficient memory to add the item");
 pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("TopK: Insufficient memory to reply");
 pub const NO_WINDOW: ReplyError = ReplyError("TopK: the sketch has no window");
+pub const TOO_MANY_STEPS: ReplyError =
+    ReplyError("TopK: items times depth must be at most 4194304, and fewer with large increments");
 const K_RANGE: ReplyError = ReplyError("TopK: invalid k: it must be in the range [1, 1048576]");
 const DEPTH_RANGE: ReplyError = ReplyError("TopK: invalid depth: it must be in the range [1, 256]");
 const TOO_LARGE: ReplyError =
@@ -53,10 +55,11 @@ impl From<ShapeError> for ReplyError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitbloom_sketch::topk::{DEPTH, K, MAX_BUCKETS, MAX_UNITS, MAX_WINDOW_READS};
+    use splitbloom_sketch::topk::{DEPTH, K, MAX_BUCKETS, MAX_STEPS, MAX_UNITS, MAX_WINDOW_READS};
 
     #[test]
     fn the_texts_say_what_is_allowed() {
+        assert!(TOO_MANY_STEPS.0.contains(&format!(" at most {MAX_STEPS},")));
         assert!(K_RANGE.0.ends_with(&format!("[1, {}]", K.end())));
         assert!(DEPTH_RANGE.0.ends_with(&format!("[1, {}]", DEPTH.end())));
         assert!(TOO_LARGE.0.ends_with(&format!("[1, {MAX_BUCKETS}]")));

@@ -10,6 +10,7 @@ use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::ration::Ration;
 use splitbloom_sketch::topk::{Shape, TopK, DEFAULT_DECAY, DEFAULT_DEPTH, DEFAULT_WIDTH};
 
 pub const RESERVE: Command<ReplyError> = Command {
@@ -44,11 +45,13 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     }
     let words = arguments.try_list_from(2).ok_or(NO_MEMORY_TO_CREATE)?;
     let (shape, span) = parse(&words, context.is_replay())?;
+    let ration = Ration::begin(context);
     let topk = match span {
         None => TopK::new(shape),
         Some(span) => TopK::windowed(shape, span),
     };
-    let topk = topk.map_err(|OutOfMemory| NO_MEMORY_TO_CREATE)?;
+    let topk = topk.map_err(|OutOfMemory| NO_MEMORY_TO_CREATE.within(&ration))?;
+    drop(ration);
     key.put(StoredTopK::new(topk)).ok_or(NO_MEMORY_TO_CREATE)?;
     drop(key); // before a module is notified that might delete it
     context.replicate_verbatim();

@@ -11,6 +11,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
+use splitbloom_server::ration::Ration;
 use splitbloom_server::thread::free_in_background;
 
 /// The argument of the first source.
@@ -88,7 +89,13 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     }
     let before = filter.progress();
     let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
-    let union = match filter.unite(&sources, limit, max_cost, promise) {
+    let ration = Ration::begin(context);
+    let union = filter.unite(&sources, limit, max_cost, promise);
+    if ration.is_used_up() {
+        return Err(ReplyError::OVER_MAXMEMORY);
+    }
+    drop(ration);
+    let union = match union {
         Err(UnionError::Overfull { rate, requested, items }) => {
             let text = format_args!(
                 "ERR the union would have a false-positive rate of up to {rate:.3e}, above \

@@ -88,16 +88,38 @@ fn bad_words_are_errors_and_change_nothing() {
         ("CMS.PACKINCR k AT 5", arity),
         ("CMS.PACKINCR k AT 1789000000000 LINES a", "-CMS: the sketch has no window"),
     ]);
-    // A byte for each row.
-    db.run("CMS.INITBYDIM deep 1 1024");
-    let digest_with_deep = db.digest_of_everything();
-    let too_long = "CMS: packing times depth would exceed 134217728 bytes";
-    for (key, rows) in [("deep", 1024), ("k", 8)] {
-        let long = vec![b'\n'; (1 << 27) / rows + 1];
-        let reply = call(&mut db, &format!("CMS.PACKINCR {key} LINES"), &long);
-        assert!(matches!(reply, Reply::Error(text) if text == too_long)); // not 64 MiB of estimates
-    }
-    assert_eq!(db.digest_of_everything(), digest_with_deep);
-    db.run("DEL deep");
     assert_eq!(db.digest_of_everything(), digest);
+}
+
+#[test]
+fn a_command_touches_at_most_four_million_counters() {
+    let server = server();
+    let mut db = server.connect();
+    for create in [
+        "CMS.INITBYDIM deep 2 1024",
+        "CMS.INITBYDIM flat 50 4",
+        "CMS.INITBYDIM recent 50 64 WINDOW 3600 SLICES 7",
+    ] {
+        db.run(create);
+    }
+    let digest = db.digest_of_everything();
+    let error =
+        "CMS: items times depth must be at most 4194304, times one more than the slices in \
+                 a window";
+    // Fewer rows than 8 count as 8: 2^19 items have a reply of 2 MiB.
+    for (key, rows) in [("deep", 1024), ("flat", 8), ("recent", 64 * 8)] {
+        let long = vec![b'\n'; (1 << 22) / rows + 1];
+        let reply = call(&mut db, &format!("CMS.PACKINCR {key} LINES"), &long);
+        assert!(matches!(reply, Reply::Error(text) if text == error), "{key}");
+    }
+    // 256 bytes are as long to hash as a counter is to touch.
+    let wide = vec![b'x'; 256 << 12];
+    let reply = call(&mut db, &format!("CMS.PACKINCR deep FIXED {}", wide.len()), &wide);
+    assert!(matches!(reply, Reply::Error(text) if text == error));
+    let many = words("CMS.INCRBY deep").into_iter().chain((0..4_097).flat_map(|_| words("a 1")));
+    assert!(matches!(db.call(many), Reply::Error(text) if text == error));
+    assert_eq!(db.digest_of_everything(), digest);
+    // As many as that are counted.
+    let last = vec![b'\n'; (1 << 22) / 1024 / 2];
+    assert_eq!(call(&mut db, "CMS.PACKINCR deep LINES", &last).bytes().len(), 4 * last.len());
 }

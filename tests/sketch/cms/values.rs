@@ -38,7 +38,9 @@ fn a_copy_is_equal_and_independent() {
         assert_eq!(db.ask(&format!("COPY {key} copy:{key}")), ":1");
         assert_eq!(db.digest(key), db.digest(&format!("copy:{key}")));
         db.line(&format!("CMS.INCRBY copy:{key} item:0 1"));
-        assert_ne!(db.digest(key), db.digest(&format!("copy:{key}")), "{key}");
+        // Where all counters are at their end, nothing changes.
+        let is_equal = db.digest(key) == db.digest(&format!("copy:{key}"));
+        assert_eq!(is_equal, key == "full", "{key}");
     }
     assert_eq!(digests(&mut db), before);
 }
@@ -143,7 +145,7 @@ fn what_is_replicated_says_the_dimensions_and_the_time() {
 }
 
 #[test]
-fn memory_is_that_of_the_segments_touched_and_returns() {
+fn memory_is_that_of_what_items_touch_and_returns() {
     let server = server();
     let mut db = server.connect();
     let held = |db: &mut Connection| db.info_number("sketch", "sketch_bytes_held");
@@ -153,7 +155,7 @@ fn memory_is_that_of_the_segments_touched_and_returns() {
     assert!(empty < 30_000, "{empty}");
     db.run("CMS.INCRBY k a 1");
     let one = db.run("MEMORY USAGE k").integer() - empty;
-    assert!((7 * 65_536..7 * 66_000).contains(&one), "{one}");
+    assert!((7 * 64..7 * 200).contains(&one), "{one}");
     db.run("CMS.INITBYDIM small 5 2");
     assert!(db.run("MEMORY USAGE small").integer() < 200);
     db.run("COPY k copy");
@@ -171,7 +173,7 @@ fn what_is_replaced_or_over_is_freed() {
     let mut db = server.connect();
     let held = |db: &mut Connection| db.info_number("sketch", "sketch_bytes_held");
     let before = held(&mut db);
-    // More than a thousand segments, which a thread frees.
+    // Lines of more than a thousand segments, which a thread frees.
     db.run("CMS.INITBYDIM k 8000000 4");
     db.run("CMS.INITBYDIM w 8000000 4 WINDOW 60 SLICES 2");
     for command in ["CMS.INCRBY k", "CMS.INCRBYAT w 1700000000000"] {
@@ -181,11 +183,11 @@ fn what_is_replaced_or_over_is_freed() {
     }
     let size = |db: &mut Connection, key| db.run(&format!("MEMORY USAGE {key}")).integer();
     let full = size(&mut db, "k");
-    assert!(full > 1_001 * 65_536, "{full}");
+    assert!(full > 1_001 * 64, "{full}");
     db.run("CMS.MERGE k 1 k");
-    assert_eq!(size(&mut db, "k"), full);
+    assert!(size(&mut db, "k") <= full);
     db.run("CMS.INCRBY w a 1");
-    assert!(size(&mut db, "w") < full / 100);
+    assert!(size(&mut db, "w") < full / 2);
     db.run("DEL k w");
     eventually("memory returns", || held(&mut db) == before);
 }

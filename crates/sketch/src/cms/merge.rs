@@ -1,7 +1,7 @@
 //! Weighted sums of sketches.
 
 use super::{CountMinSketch, Shape, MAX_COUNT};
-use crate::counters::Counters;
+use crate::counters::{Counters, LINE_CELLS};
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
 /// Why there is no sum of some sketches.
@@ -42,12 +42,8 @@ impl CountMinSketch {
         let mut counters = Counters::new(shape.cells())?;
         let mut sums = try_vec(counters.len_of(0))?;
         for index in 0..counters.reserved() {
-            let present = sketches
-                .iter()
-                .filter_map(|(sketch, weight)| Some((sketch.counters.segment(index)?, *weight)));
-            if sum_up(&mut sums, counters.len_of(index), present)? {
-                write(&sums, counters.segment_mut(index)?)?;
-            }
+            sum_up(&mut sums, index, counters.len_of(index), sketches)?;
+            counters.put(index, lines_of(&sums)?)?;
         }
         Ok(Self::of(shape, count_of(sketches), counters))
     }
@@ -62,27 +58,36 @@ fn count_of(sketches: &[(&CountMinSketch, i64)]) -> u64 {
     u64::try_from(sum.max(0)).unwrap_or(MAX_COUNT)
 }
 
-/// Sums some segments of `len` counters into `sums`, which has room: one after the other, so that
-/// the sums stay in the caches. Returns whether there are any segments.
-fn sum_up<'a>(
+/// Sums segment `index` of `sketches`, of `len` counters, into `sums`, which has room: one after the
+/// other, so that the sums stay in the caches. There are no sums if all counters are 0.
+fn sum_up(
     sums: &mut Vec<i64>,
+    index: usize,
     len: usize,
-    segments: impl Iterator<Item = (&'a [u32], i64)>,
-) -> Result<bool, MergeError> {
+    sketches: &[(&CountMinSketch, i64)],
+) -> Result<(), MergeError> {
     sums.clear();
-    for (counters, weight) in segments {
-        sums.resize(len, 0);
-        for (sum, counter) in sums.iter_mut().zip(counters) {
-            *sum = add(*sum, (*counter).into(), weight)?;
+    for (sketch, weight) in sketches {
+        for (number, line) in sketch.counters.lines(index) {
+            sums.resize(len, 0);
+            for (sum, counter) in sums[number * LINE_CELLS..].iter_mut().zip(line) {
+                *sum = add(*sum, (*counter).into(), *weight)?;
+            }
         }
     }
-    Ok(!sums.is_empty())
+    Ok(())
 }
 
-/// Writes `sums` to `counters`.
-fn write(sums: &[i64], counters: &mut [u32]) -> Result<(), MergeError> {
-    for (counter, sum) in counters.iter_mut().zip(sums) {
-        *counter = u32::try_from(*sum).map_err(|_| MergeError::Overflow)?;
+/// The lines of counters that `sums` are.
+fn lines_of(
+    sums: &[i64],
+) -> Result<impl Iterator<Item = [u32; LINE_CELLS]> + Clone + '_, MergeError> {
+    if sums.iter().any(|sum| u32::try_from(*sum).is_err()) {
+        return Err(MergeError::Overflow);
     }
-    Ok(())
+    Ok(sums.chunks(LINE_CELLS).map(|sums| {
+        let mut line = [0; LINE_CELLS];
+        line.iter_mut().zip(sums).for_each(|(counter, sum)| *counter = *sum as u32);
+        line
+    }))
 }

@@ -208,8 +208,8 @@ impl CountMinSketch {
         Ok(Self::of(self.shape, self.count, self.counters.try_clone()?))
     }
 
-    /// A number that is equal for equal sketches only: a hash of everything but which segments of
-    /// zeros are allocated.
+    /// A number that is equal for equal sketches only: a hash of everything but which zeros are
+    /// allocated.
     pub fn digest(&self) -> u128 {
         let mut hash = Xxh3::new();
         self.write_digest(&mut hash);
@@ -220,10 +220,7 @@ impl CountMinSketch {
         for number in [self.shape.width(), self.shape.depth(), self.count] {
             hash.update(&number.to_le_bytes());
         }
-        for (index, counters) in self.counters.touched() {
-            hash.update(&(index as u64).to_le_bytes());
-            counters.iter().for_each(|counter| hash.update(&counter.to_le_bytes()));
-        }
+        self.counters.write_digest(hash);
     }
 
     /// The number of allocations.

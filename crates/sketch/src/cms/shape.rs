@@ -4,7 +4,7 @@ use splitbloom_foundation::segment::SEGMENT_BYTES;
 use splitbloom_foundation::span::Span;
 
 /// The most rows of a new sketch. A row halves the probability of an error above the bound, so 64
-/// leave one in 2^64. An item allocates up to a segment for each row: 64 MiB at this depth.
+/// leave one in 2^64. An item may need a segment for each row: 64 MiB at this depth.
 pub const MAX_NEW_DEPTH: u64 = 1 << 10;
 /// The most bytes of counters of a new sketch. Its value is one string in files and dumps, and this
 /// is the longest string that servers take in a command by default, so RESTORE can take it.

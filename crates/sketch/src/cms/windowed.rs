@@ -30,7 +30,7 @@
 
 use super::{add_counts, CountMinSketch, Shape, SATURATED};
 use crate::batch::Groups;
-use crate::counters::{read_counters, write_counters, Counters};
+use crate::counters::{read_counters, Counters};
 use crate::error::DecodeError;
 use crate::rows::Rows;
 use crate::window::Ring;
@@ -238,9 +238,9 @@ impl WindowedSketch {
             to.unsigned(1);
             to.unsigned(slice.count);
             to.unsigned(slice.counters.touched().count() as u64);
-            for (index, counters) in slice.counters.touched() {
+            for index in slice.counters.touched() {
                 room.clear();
-                write_counters(counters, &mut room);
+                slice.counters.write_segment(index, &mut room);
                 to.unsigned(index as u64);
                 to.string(&room);
             }

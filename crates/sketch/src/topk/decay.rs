@@ -14,6 +14,7 @@
 //! bit, and not `pow` or `ln`, which differ between libraries.
 
 use super::random::Random;
+use super::MAX_UNITS;
 use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
 use std::alloc::Layout;
 
@@ -32,6 +33,9 @@ pub(super) struct Decay {
     powers: Box<[f64]>,
     /// The first count that does not decay, if there is one.
     stable: Option<u32>,
+    /// The number of counts that a bucket may lose to [`MAX_UNITS`] units: the first that loses less
+    /// than one to them.
+    most_lost: u32,
 }
 
 impl Decay {
@@ -45,9 +49,15 @@ impl Decay {
             *power *= base;
             Some(this)
         });
-        let mut decay =
-            Self { base, powers: try_boxed(KEPT as usize, |to| to.extend(powers))?, stable: None };
-        decay.stable = decay.first_stable();
+        let mut decay = Self {
+            base,
+            powers: try_boxed(KEPT as usize, |to| to.extend(powers))?,
+            stable: None,
+            most_lost: 0,
+        };
+        decay.stable = decay.first_below(NEVER);
+        let rare = decay.first_below(1.0 / f64::from(MAX_UNITS));
+        decay.most_lost = rare.unwrap_or(u32::MAX);
         Ok(decay)
     }
 
@@ -84,15 +94,15 @@ impl Decay {
         power
     }
 
-    /// The first count whose power is below [`NEVER`], by bisection.
-    fn first_stable(&self) -> Option<u32> {
-        if self.computed_power(u32::MAX) >= NEVER {
+    /// The first count whose power is below `least`, by bisection.
+    fn first_below(&self, least: f64) -> Option<u32> {
+        if self.computed_power(u32::MAX) >= least {
             return None;
         }
         let (mut low, mut high) = (0, u32::MAX);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.computed_power(middle) < NEVER {
+            match self.computed_power(middle) < least {
                 true => high = middle,
                 false => low = middle + 1,
             }
@@ -109,6 +119,15 @@ impl Decay {
     #[inline]
     fn is_stable(&self, count: u32) -> bool {
         self.stable.is_some_and(|stable| count >= stable)
+    }
+
+    /// The steps of [`Decay::wear`] for `units`, each as long as it takes to touch a bucket: one for
+    /// each unit of the bucket that may be lost, and two units for one that is not rare.
+    pub fn steps(&self, units: u32) -> u32 {
+        match self.base == 1.0 {
+            true => 0,
+            false => self.most_lost.min(units / 2),
+        }
     }
 
     /// What is left of a bucket of `count`, above 0, after `units` of another item. If it is 0,

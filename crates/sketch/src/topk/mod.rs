@@ -64,6 +64,12 @@ use xxhash_rust::xxh3::Xxh3;
 /// The most units that come at once, as in RedisBloom: a bucket may take a step for each.
 pub const MAX_UNITS: u32 = 100_000;
 
+/// The most steps of the items that come at once: see [`TopK::steps`]. In the largest tables each
+/// takes some 45 ns, and a bucket that is worn down 100 ns for each count: a third of a second.
+pub const MAX_STEPS: u64 = 1 << 22;
+/// The bytes of an item that take as long to hash for a row as a bucket takes to touch.
+const BYTES_OF_A_STEP: u64 = 256;
+
 /// The items that come most often, of all or of those in a window.
 pub struct TopK {
     rules: Rules,
@@ -174,6 +180,16 @@ impl TopK {
         }
     }
 
+    /// The steps that an item of `len` bytes with `units` may take: in each row one, and those of
+    /// wearing down another item's bucket. With the default decay that is at most 110, with one of
+    /// 0.999 or more a step for each two units.
+    #[inline]
+    pub fn steps(&self, len: usize, units: u32) -> u64 {
+        let wear = u64::from(self.rules.decay.steps(units));
+        let of_row = 1 + wear + len as u64 / BYTES_OF_A_STEP;
+        u64::from(self.rules.shape.depth) * of_row
+    }
+
     /// Advances the time to `now`, so that items can be added. Calls `over` with each slice that is
     /// over. Without a window both are ignored.
     ///
@@ -213,7 +229,7 @@ impl TopK {
         whole.into_iter().chain(window.into_iter().flatten())
     }
 
-    /// A hash of all of it, except which segments of zeros are allocated.
+    /// A hash of all of it, except which zeros are allocated.
     pub fn digest(&self) -> u128 {
         let mut hash = Xxh3::new();
         let Shape { k, width, depth, decay } = self.rules.shape;
@@ -226,10 +242,7 @@ impl TopK {
         for slice in self.slots() {
             hash.update(&[u8::from(slice.is_some())]);
             let Some(Slice { buckets, list }) = slice else { continue };
-            for (index, counters) in buckets.touched() {
-                hash.update(&(index as u64).to_le_bytes());
-                counters.iter().for_each(|counter| hash.update(&counter.to_le_bytes()));
-            }
+            buckets.write_digest(&mut hash);
             for (count, entry) in list.places() {
                 hash.update(&count.to_le_bytes());
                 hash.update(&[u8::from(entry.is_some())]);

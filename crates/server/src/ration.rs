@@ -1,0 +1,94 @@
+//! The memory that a running command may take beyond the server's `maxmemory`.
+//!
+//! The server compares its memory with the limit before a command that may allocate, and then lets
+//! it run to its end. A command of a few words may allocate hundreds of megabytes. So the allocator
+//! refuses a block with which the command has taken [`STEP`] while the server is over its limit.
+//! What is refused memory changes nothing, so what has been done before stays.
+//!
+//! A command that takes less is never stopped: a server that evicts is always near its limit. One
+//! that takes more than that looks at the limit again with each further step.
+
+use super::allocator::is_over_maxmemory;
+use super::context::Context;
+use std::cell::Cell;
+use std::thread::panicking;
+
+/// Bytes that any command may take, even over the limit, and between two looks at it. Half of the 8
+/// MiB that docs/commands.md promises: the rest is for replies and for [`SMALL`] blocks.
+const STEP: i64 = 4 << 20;
+/// The most bytes of a block that is never refused: the module's infallible allocations (see
+/// [`allocator`](super::allocator)), without which the server would end.
+const SMALL: usize = 64;
+
+/// What the command that runs on this thread has taken.
+#[derive(Clone, Copy)]
+struct Account {
+    /// Bytes, less those that it has given back.
+    taken: i64,
+    /// The number of bytes at which to look at the limit.
+    look: i64,
+    is_used_up: bool,
+}
+
+thread_local! {
+    static ACCOUNT: Cell<Option<Account>> = const { Cell::new(None) };
+}
+
+/// The ration of the running command, as long as this lives.
+pub struct Ration(());
+
+impl Ration {
+    /// A ration from here on. A command from the primary or the append-only file has run before,
+    /// and has no limit.
+    pub fn begin(context: &Context) -> Self {
+        let account = Account { taken: 0, look: STEP, is_used_up: false };
+        ACCOUNT.set((!context.is_replay()).then_some(account));
+        Self(())
+    }
+
+    /// Whether memory was refused because the ration was used up.
+    pub fn is_used_up(&self) -> bool {
+        ACCOUNT.get().is_some_and(|account| account.is_used_up)
+    }
+
+    /// Whether some of it is left. For items that may take small blocks only.
+    pub fn is_left(&self) -> bool {
+        if may_end(0) {
+            grants(SMALL + 1);
+            given_back(SMALL + 1);
+        }
+        !self.is_used_up()
+    }
+}
+
+impl Drop for Ration {
+    fn drop(&mut self) {
+        ACCOUNT.set(None);
+    }
+}
+
+/// Notes that a block of `bytes` was allocated. Returns false if it must be freed again.
+pub(crate) fn grants(bytes: usize) -> bool {
+    let Some(mut account) = ACCOUNT.get() else {
+        return true;
+    };
+    account.taken += bytes as i64;
+    if account.taken >= account.look && bytes > SMALL && !panicking() {
+        account.is_used_up = is_over_maxmemory();
+        account.look = account.taken + STEP;
+    }
+    ACCOUNT.set(Some(account));
+    !account.is_used_up || bytes <= SMALL
+}
+
+/// Notes that a block of `bytes` was freed.
+pub(crate) fn given_back(bytes: usize) {
+    if let Some(account) = ACCOUNT.get() {
+        ACCOUNT.set(Some(Account { taken: account.taken - bytes as i64, ..account }));
+    }
+}
+
+/// Whether the limit would be looked at for a block of `bytes` more.
+pub(crate) fn may_end(bytes: usize) -> bool {
+    ACCOUNT.get().is_some_and(|account| account.taken + bytes as i64 >= account.look)
+}

@@ -1,0 +1,195 @@
+//! A segment of counters: empty, or a block of its own, which a copy may share.
+
+use super::lines::{Line, Lines};
+use super::LINE_CELLS;
+use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
+use splitbloom_foundation::prefetch::prefetch;
+use splitbloom_foundation::segment::Segment;
+use splitbloom_foundation::shared::Shared;
+
+/// The counters of a segment: all of them, or those of the lines that items have touched.
+pub enum Block {
+    Full(Segment),
+    /// An array of one, so that a slot stays small and a [`Mover`] can move it.
+    Few(Box<[Lines]>),
+}
+
+/// The place of a segment.
+pub enum Slot {
+    /// All 0.
+    Empty,
+    Own(Block),
+    /// Shared with a copy; neither of the two may write to it.
+    Shared(Shared<Block>),
+}
+
+impl Block {
+    /// The lines that are allocated, in ascending order, with their numbers.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, &Line)> {
+        let (full, few) = match self {
+            Self::Full(segment) => {
+                (Some(segment.counters().as_chunks().0.iter().enumerate()), None)
+            }
+            Self::Few(lines) => (None, Some(lines.iter().flat_map(Lines::iter))),
+        };
+        full.into_iter().flatten().chain(few.into_iter().flatten())
+    }
+
+    /// The counter at `place`.
+    #[inline]
+    pub fn get(&self, place: usize) -> u32 {
+        match self {
+            Self::Full(segment) => segment.counters()[place],
+            Self::Few(_) => self.line(place).map_or(0, |line| line[place % LINE_CELLS]),
+        }
+    }
+
+    /// The counter at `place` for writing, if it is allocated.
+    #[inline]
+    pub fn get_mut(&mut self, place: usize) -> Option<&mut u32> {
+        match self {
+            Self::Full(segment) => Some(&mut segment.counters_mut()[place]),
+            Self::Few(lines) => few_mut(lines, place).map(|line| &mut line[place % LINE_CELLS]),
+        }
+    }
+
+    /// The line of the counter at `place`, if it is allocated.
+    #[inline]
+    pub fn line(&self, place: usize) -> Option<&Line> {
+        match self {
+            Self::Full(segment) => segment.counters().as_chunks().0.get(place / LINE_CELLS),
+            Self::Few(lines) => few(lines, place),
+        }
+    }
+
+    /// The same for writing.
+    #[inline]
+    pub fn line_mut(&mut self, place: usize) -> Option<&mut Line> {
+        match self {
+            Self::Full(segment) => {
+                segment.counters_mut().as_chunks_mut().0.get_mut(place / LINE_CELLS)
+            }
+            Self::Few(lines) => few_mut(lines, place),
+        }
+    }
+
+    /// Prefetches the counter at `place`, or the list of the lines.
+    #[inline]
+    pub fn prefetch(&self, place: usize) {
+        match self {
+            Self::Full(segment) => prefetch(&segment.counters()[place]),
+            Self::Few(lines) => lines.iter().for_each(prefetch),
+        }
+    }
+
+    /// A block of `words` words with the lines of some that are no longer few.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn full(lines: &Lines, words: usize) -> Result<Self, OutOfMemory> {
+        let mut segment = Segment::clear(words)?;
+        let to = segment.counters_mut().as_chunks_mut().0;
+        lines.iter().for_each(|(number, line)| to[number] = *line);
+        Ok(Self::Full(segment))
+    }
+
+    /// A block of few lines.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn few(lines: Lines) -> Result<Self, OutOfMemory> {
+        try_boxed(1, |one| one.push(lines)).map(Self::Few)
+    }
+
+    fn try_clone(&self) -> Result<Self, OutOfMemory> {
+        match self {
+            Self::Full(segment) => segment.try_clone().map(Self::Full),
+            Self::Few(lines) => Self::few(lines.first().ok_or(OutOfMemory)?.try_clone()?),
+        }
+    }
+
+    /// Passes it through `mover`.
+    pub fn relocate(&mut self, mover: &mut impl Mover) {
+        match self {
+            Self::Full(segment) => segment.relocate(mover),
+            Self::Few(lines) => {
+                *lines = relocate_box(std::mem::take(lines), mover);
+                lines.iter_mut().for_each(|lines| lines.relocate(mover));
+            }
+        }
+    }
+}
+
+/// Out of line: sketches in use have few such blocks.
+#[cold]
+fn few(lines: &[Lines], place: usize) -> Option<&Line> {
+    lines.first()?.get((place / LINE_CELLS) as u16)
+}
+
+#[cold]
+fn few_mut(lines: &mut [Lines], place: usize) -> Option<&mut Line> {
+    lines.first_mut()?.get_mut((place / LINE_CELLS) as u16)
+}
+
+impl Slot {
+    #[inline]
+    pub fn block(&self) -> Option<&Block> {
+        match self {
+            Self::Empty => None,
+            Self::Own(block) => Some(block),
+            Self::Shared(shared) => Some(shared),
+        }
+    }
+
+    #[inline]
+    pub fn own_mut(&mut self) -> Option<&mut Block> {
+        match self {
+            Self::Own(block) => Some(block),
+            Self::Empty | Self::Shared(_) => None,
+        }
+    }
+
+    /// Whether it is a whole segment that may be written to.
+    pub fn is_own_segment(&self) -> bool {
+        matches!(self, Self::Own(Block::Full(_)))
+    }
+
+    /// Takes sole ownership of a shared block, by copying it if the other owner still exists.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing has changed.
+    pub fn own(&mut self) -> Result<(), OutOfMemory> {
+        *self = match std::mem::replace(self, Self::Empty) {
+            Self::Shared(shared) => match shared.try_into_inner() {
+                Ok(block) => Self::Own(block),
+                Err(shared) => {
+                    let copy = shared.try_clone();
+                    *self = Self::Shared(shared);
+                    Self::Own(copy?)
+                }
+            },
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// Shares the block with a copy, which is returned.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing has changed.
+    pub fn share(&mut self) -> Result<Self, OutOfMemory> {
+        let shared = match std::mem::replace(self, Self::Empty) {
+            Self::Empty => return Ok(Self::Empty),
+            Self::Shared(shared) => shared,
+            Self::Own(block) => match Shared::try_new(block) {
+                Ok(shared) => shared,
+                Err(block) => {
+                    *self = Self::Own(block);
+                    return Err(OutOfMemory);
+                }
+            },
+        };
+        *self = Self::Shared(shared.clone());
+        Ok(Self::Shared(shared))
+    }
+}

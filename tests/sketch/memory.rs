@@ -1,0 +1,182 @@
+//! `maxmemory`: how far a command of either module goes beyond it, at most.
+
+use crate::harness::{eventually, words, Connection, Options, Server};
+use crate::topk::now;
+
+/// What docs/commands.md promises.
+const MOST: i64 = 8 << 20;
+const OVER_MAXMEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'";
+
+/// What there is before a command that names it.
+const SETUP: [&str; 14] = [
+    "CMS.INITBYDIM wide 8387584 16",
+    "CMS.INITBYDIM deep 131071 1023",
+    "CMS.INITBYDIM full 4096 1023",
+    "CMS.INITBYDIM sum 4096 1023",
+    "CMS.INITBYDIM day 500000 16 WINDOW 86400",
+    "TOPK.RESERVE top 1000 2097151 16 0.9",
+    "TOPK.RESERVE long 1000000 8 7 0.9",
+    "TOPK.RESERVE hour 1000 131072 16 0.9 WINDOW 3600",
+    "TDIGEST.CREATE fine COMPRESSION 100000",
+    "TDIGEST.CREATE other COMPRESSION 100000",
+    "BF.RESERVE bloom 0.01 1000000000000",
+    "BF.RESERVE ones 0.01 20000000",
+    "BF.INSERT window WINDOW 10000 CAPACITY 100000000 ITEMS a",
+    "CF.RESERVE counting 100000000",
+];
+
+/// `head`, and `number` distinct items with `rest` after each.
+fn with_items(head: &str, number: u32, rest: &[&str]) -> Vec<Vec<u8>> {
+    let item = |n: u32| n.wrapping_mul(0x9e37_79b9).to_string().into_bytes();
+    let rest = || rest.iter().map(|word| word.as_bytes().to_vec());
+    let items = (1..=number).flat_map(|n| std::iter::once(item(n)).chain(rest()));
+    words(head).into_iter().chain(items).collect()
+}
+
+/// `head`, and `number` distinct packed items of 4 bytes.
+fn packed(head: &str, number: u32) -> Vec<Vec<u8>> {
+    let items = (1..=number).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes());
+    words(&format!("{head} FIXED 4")).into_iter().chain([items.collect()]).collect()
+}
+
+/// Every command that adds, with as much as it may take, and whether that is more than there is, if
+/// that does not depend on the server's allocator.
+fn commands(now: u64) -> Vec<(Vec<Vec<u8>>, Option<bool>)> {
+    let (no, yes) = (Some(false), Some(true));
+    let numbers: Vec<Vec<u8>> = (0..500_000).map(|n| n.to_string().into_bytes()).collect();
+    let tdigest = |head: &str| words(head).into_iter().chain(numbers.clone()).collect();
+    vec![
+        (words("CMS.INITBYDIM new 131071 1023"), no),
+        (words("CMS.INITBYPROB new 0.00000002 0.5"), no),
+        (words("CMS.INCRBY deep x 1"), no),
+        (words("CMS.INCRBY full:copy x 1"), yes),
+        (with_items("CMS.INCRBY wide", 20_000, &["1"]), yes),
+        (with_items("CMS.INCRBY day", 20_000, &["1"]), yes),
+        (with_items(&format!("CMS.INCRBYAT day {now}"), 20_000, &["1"]), yes),
+        (packed("CMS.PACKINCR wide", 60_000), yes),
+        (packed("CMS.PACKINCR deep", 1_000), yes),
+        (packed(&format!("CMS.PACKINCR day AT {now}"), 20_000), yes),
+        (words("CMS.MERGE sum 2 full full"), yes),
+        (words("TOPK.RESERVE new 1048576 131072 256 0.9"), yes),
+        (words("TOPK.RESERVE new 5000 WINDOW 60"), no),
+        (with_items("TOPK.ADD top", 20_000, &[]), yes),
+        (with_items("TOPK.ADD long", 100_000, &[]), yes),
+        (with_items("TOPK.INCRBY top", 20_000, &["2"]), yes),
+        (with_items("TOPK.ADD hour", 20_000, &[]), yes),
+        (with_items(&format!("TOPK.ADDAT hour {now}"), 20_000, &[]), yes),
+        (with_items(&format!("TOPK.INCRBYAT hour {now}"), 20_000, &["2"]), yes),
+        (words("TDIGEST.CREATE new COMPRESSION 100000"), no),
+        (tdigest("TDIGEST.ADD fine"), None),
+        (words("TDIGEST.MERGE new 2 filled filled"), yes),
+        (words("BF.RESERVE new 0.01 1000000000000"), no),
+        (words("CF.RESERVE new 1000000000000"), no),
+        (with_items("BF.MADD bloom", 400_000, &[]), None),
+        (with_items("BF.MADD window", 200_000, &[]), None),
+        (with_items("BF.INSERT bloom ITEMS", 400_000, &[]), None),
+        (packed("BF.PACKADD bloom", 400_000), None),
+        (words("BF.MERGE new 1 ones:full"), None),
+        (with_items("CF.INSERT counting ITEMS", 200_000, &[]), None),
+        (with_items("CF.INSERTNX counting ITEMS", 200_000, &[]), None),
+        (packed("CF.PACKADD counting", 400_000), None),
+    ]
+}
+
+/// Creates what there is before a command that names it.
+fn set_up(db: &mut Connection, command: &[Vec<u8>]) {
+    db.run("FLUSHALL");
+    let names: Vec<&[u8]> = command[1..command.len().min(6)].iter().map(Vec::as_slice).collect();
+    let is_named = |key: &str| names.iter().any(|name| name.starts_with(key.as_bytes()));
+    for line in SETUP {
+        if is_named(line.split(' ').nth(1).expect("a key")) {
+            db.run(line);
+        }
+    }
+    if is_named("full") {
+        assert!(!db.call(with_items("CMS.INCRBY full", 300, &["1"])).is_error());
+        db.run("COPY full full:copy");
+    }
+    if is_named("filled") {
+        let numbers = (0..500_000).map(|n| n.to_string().into_bytes());
+        db.run("TDIGEST.CREATE filled COMPRESSION 100000");
+        let add = words("TDIGEST.ADD filled").into_iter().chain(numbers);
+        assert!(!db.call(add).is_error());
+    }
+    if is_named("ones") {
+        db.run("RENAME ones ones:full");
+        assert!(!db.call(packed("BF.PACKADD ones:full", 1_000_000)).is_error());
+    }
+}
+
+#[test]
+fn no_command_of_either_module_goes_far_beyond_maxmemory() {
+    let options = Options::settings(&["maxmemory-policy noeviction"]);
+    let primary = Server::with(Options { with_sketches: true, ..options });
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    let used = |db: &mut Connection| db.info_number("memory", "used_memory");
+    for (command, is_stopped) in commands(now()) {
+        set_up(&mut db, &command);
+        primary.wait_for(&replica);
+        eventually("buffers are sent", || {
+            db.info_number("memory", "mem_not_counted_for_evict") < 1 << 20
+        });
+        // The words of the command fit.
+        let long: usize = command.iter().map(Vec::len).filter(|len| *len > 1_000).sum();
+        let room = (3 * long + 84 * command.len() + (256 << 10)) as i64;
+        let most = used(&mut db) + room;
+        db.run(&format!("CONFIG SET maxmemory {most}"));
+        let name: Vec<_> = command[..2].iter().map(|word| String::from_utf8_lossy(word)).collect();
+        let name = name.join(" ");
+        let reply = db.call(&command).to_string();
+        eventually("what was replicated is sent", || {
+            db.info_number("memory", "mem_not_counted_for_evict") < 1 << 20
+        });
+        let over = used(&mut db) - most;
+        println!("{name}: {:.1} MiB over maxmemory", over as f64 / f64::from(1 << 20));
+        assert!(over <= MOST, "{name}: {over} bytes over maxmemory");
+        let was_stopped = reply.contains(OVER_MAXMEMORY);
+        let is_stopped = is_stopped.unwrap_or(was_stopped);
+        assert_eq!(was_stopped, is_stopped, "{name}: {}", &reply[..reply.len().min(99)]);
+        db.run("CONFIG SET maxmemory 0");
+        let digest = db.digest_of_everything();
+        primary.wait_for(&replica);
+        assert_eq!(replica.connect().digest_of_everything(), digest, "{name}");
+        // Without the limit it runs to its end.
+        assert!(!is_stopped || !db.call(&command).to_string().contains(OVER_MAXMEMORY), "{name}");
+    }
+}
+
+#[test]
+fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
+    let server = Server::with(Options { with_sketches: true, ..Options::default() });
+    let mut db = server.connect();
+    db.run("CMS.INITBYDIM wide 8387584 16");
+    let most = db.info_number("memory", "used_memory") + (2 << 20);
+    db.run(&format!("CONFIG SET maxmemory {most}"));
+    let reply = db.call(packed("CMS.PACKINCR wide", 60_000)).to_string();
+    let number = reply.strip_prefix(&format!("-{OVER_MAXMEMORY}: only the first "));
+    let number = number.and_then(|rest| rest.strip_suffix(" took effect"));
+    let number: usize = number.and_then(|number| number.parse().ok()).expect(&reply);
+    assert!(number > 1_000, "{reply}");
+    db.run("CONFIG SET maxmemory 0");
+    let info = db.ask("CMS.INFO wide");
+    assert!(info.ends_with(&format!("+count, :{number}]")), "{info}");
+}
+
+#[test]
+fn the_first_items_of_a_large_sketch_take_some_hundred_bytes_a_row() {
+    let server = Server::with(Options { with_sketches: true, ..Options::default() });
+    let mut db = server.connect();
+    for (create, add, rows) in [
+        ("CMS.INITBYDIM k 131071 1023", "CMS.INCRBY k a 1", 1023),
+        ("CMS.INITBYDIM k 8387584 16", "CMS.INCRBY k a 1", 16),
+        ("TOPK.RESERVE k 10 131072 256 0.9", "TOPK.ADD k a", 256),
+    ] {
+        db.run("FLUSHALL");
+        db.run(create);
+        let empty = db.run("MEMORY USAGE k").integer();
+        db.run(add);
+        let one = db.run("MEMORY USAGE k").integer() - empty;
+        assert!(one <= 200 * rows + 400, "{add}: {one} bytes");
+    }
+}
