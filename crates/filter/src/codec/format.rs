@@ -2,6 +2,7 @@
 
 use crate::bytes::{Buffer, Sink};
 use crate::filter::Filter;
+pub(super) use crate::filter::TABLE_START;
 use crate::hash::G;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,9 +12,6 @@ pub const MAX_CHUNK_BYTES: usize = 1 << 20;
 /// The iterator after the last chunk. Below 2^53: clients whose numbers are doubles keep it.
 pub const END: u64 = 1 << 52;
 
-/// The iterator of the chunk that a table begins in. Those that follow count the first 51 bits of
-/// the path at which a page begins: no page is deeper.
-pub(super) const TABLE_START: u64 = 1 << 51;
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 /// The version of a chunk.
 pub(super) const VERSION: u8 = 1;

@@ -10,6 +10,7 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
 use crate::filter::series::{Series, SubFilter};
 use crate::filter::window::clock::Clock;
+use crate::filter::window::PATH_SHIFT;
 use crate::storage::segments::Segments;
 use crate::table::Table;
 use splitbloom_foundation::alloc::{relocate_one, try_boxed_one, Mover};
@@ -17,6 +18,10 @@ use std::num::NonZeroU64;
 
 /// The first cursor of [`Body::relocate`] that means the table; those below count segments.
 const TABLE_CURSOR: u64 = 1 << 63;
+
+/// The iterator of the chunk that a table begins in. Those that follow count the first 51 bits of
+/// the path at which a page begins: no page is deeper.
+pub(crate) const TABLE_START: u64 = 1 << 51;
 
 pub(super) enum Body {
     Bloom(BlockedBloom),
@@ -64,6 +69,11 @@ impl Loading {
     /// The iterator of the next chunk; never 0.
     pub fn next(self) -> u64 {
         self.next.get()
+    }
+
+    /// Where the pages of the table that have come end; 0 if none has come.
+    pub(super) fn end_of_pages(self) -> u64 {
+        self.next().saturating_sub(TABLE_START) << PATH_SHIFT
     }
 
     /// The number of sub-filters from the chunks so far.

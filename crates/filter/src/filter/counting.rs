@@ -178,7 +178,7 @@ impl Filter {
         // small as they can.
         let only_grows = self.deleted() == 0 && self.cuckoo().is_none();
         let items = if only_grows { capacity } else { 0 };
-        let budget = Budget { max_bytes: limit.max_bytes(), items };
+        let budget = Budget { items, ..Budget::up_to(limit.max_bytes()) };
         self.counting_table()?.insert_reserved(hash, PAYLOAD, budget)
     }
 

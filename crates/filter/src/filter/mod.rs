@@ -8,6 +8,7 @@
 //!            it, a load that goes on, a clock                   window/clock
 //!
 //!   verbs    lookup  add  memory  estimate  union  shrink  import  once for all kinds
+//!   follow   a copy gets what its original got
 //!   policy   bloom  counting  window        what differs: when a filter is full, who counts,
 //!                                           and what becomes of time
 //!   shares   a filter that several threads fill
@@ -25,6 +26,7 @@ mod body;
 mod clear;
 pub mod counting;
 mod estimate;
+mod follow;
 mod head;
 mod import;
 mod load;
@@ -39,7 +41,9 @@ pub mod window;
 
 pub use add::Outcome;
 pub use body::Loading;
+pub(crate) use body::TABLE_START;
 pub use counting::{Adding, CountingParameters};
+pub use follow::Part;
 pub(crate) use head::kind_of_record;
 pub(crate) use load::{Arrivals, SegmentBits};
 pub use parameters::{Growth, Kind, Parameters, SizeLimit, MAX_EXPANSION};

@@ -136,7 +136,8 @@ impl Shrinking {
     /// # Errors
     /// `OutOfMemory`; the filter has not changed.
     pub fn finish(self, filter: &mut Filter, promise: Promise) -> Result<Shrunk, AddError> {
-        let Some(bloom) = filter.bloom() else {
+        // A table has begun meanwhile if the sub-filter is full.
+        let Some(bloom) = filter.bloom().filter(|_| filter.table().is_none()) else {
             return Ok(Shrunk::Not(None));
         };
         let items = bloom.fill().items();

@@ -12,7 +12,7 @@ use crate::table::directory::Subtree;
 use crate::table::entries::Entries;
 use crate::table::page::{lines_for_half, lines_for_new, Page};
 use crate::table::path::Path;
-use crate::table::plan::{Plan, TOO_MANY_LINES};
+use crate::table::plan::{Plan, MAX_DEPTH, TOO_MANY_LINES};
 use crate::table::rate::Weight;
 use crate::table::totals::Totals;
 
@@ -88,15 +88,25 @@ pub struct Budget {
     pub max_bytes: u64,
     /// The number of items that the table was reserved for; 0 if unknown.
     pub items: u64,
+    /// The depth at which a page saturates; `None`: what [`Plan::max_depth`] says.
+    pub max_depth: Option<u8>,
 }
 
 impl Budget {
     /// For changes that free memory, or take hardly any.
     pub const UNLIMITED: Self = Self::up_to(u64::MAX);
 
+    /// For a copy of another table, which decides when a page saturates.
+    pub const OF_COPY: Self = Self { max_depth: Some(MAX_DEPTH), ..Self::UNLIMITED };
+
     /// A limit in bytes, and no reservation.
     pub const fn up_to(max_bytes: u64) -> Self {
-        Self { max_bytes, items: 0 }
+        Self { max_bytes, items: 0, max_depth: None }
+    }
+
+    /// The depth at which a page of a table of `pages` pages saturates.
+    pub fn max_depth(self, plan: &Plan, pages: u64) -> u8 {
+        self.max_depth.unwrap_or_else(|| plan.max_depth(pages))
     }
 
     /// The minimum number of lines for the page of this depth at `start`, which now has this many

@@ -32,6 +32,7 @@
 //!   parse        bytes as pages                    transfer  dumps and loads page by page
 //!   union        the entries of several tables     payloads  entries renewed, dropped by payload
 //!   totals       sums over all pages               shift     bits of a line that an entry moves
+//!   follow       a copy gets what its original got
 //!   instructions CPU-specific primitives
 //! ```
 //!
@@ -108,6 +109,7 @@
 mod directory;
 mod entries;
 mod fingerprint;
+mod follow;
 mod grid;
 mod grow;
 #[allow(unsafe_code, reason = "intrinsics, behind proofs of the CPU's features")]

@@ -202,7 +202,7 @@ impl Table {
         let plan = self.plan_now();
         let page = self.root.page(path);
         let (depth, entries, lines) = (page.depth(), page.len(), page.lines().len());
-        if entries >= plan.nearly_full() && depth < plan.max_depth(self.pages()) {
+        if entries >= plan.nearly_full() && depth < budget.max_depth(&plan, self.pages()) {
             return self.rewrite_adding(path, fingerprint, TOO_MANY_LINES, budget);
         }
         let reserved = budget.min_lines(&plan, path.start(depth), depth, entries + 1);
@@ -333,7 +333,7 @@ impl Table {
         let min_lines = if has_dropped { 1 } else { min_lines };
         edit(&mut entries)?;
         let mut after = Totals::default();
-        let max_depth = self.plan.max_depth(self.pages());
+        let max_depth = budget.max_depth(&self.plan, self.pages());
         let rewrite = Rewrite { start, depth, max_depth, newest, budget };
         let grown = grown(&self.plan_now(), &mut entries, rewrite, min_lines, &mut after)?;
         if let Grown::Halves(_) = grown {

@@ -1,4 +1,5 @@
 mod counting;
+mod follow;
 mod parts;
 mod window;
 

@@ -127,3 +127,27 @@ fn copies_beyond_the_last_that_is_counted_are_refused() {
     assert_eq!(refused, Err(AddError::Uncountable));
     assert_eq!(table.digest(), digest);
 }
+
+/// A copy does not know at which depth a page of the original saturates: it depends on the number
+/// of pages, of which the copy may have more or fewer.
+#[test]
+fn a_copy_has_what_an_attacked_table_has_unless_it_is_told_to_begin_anew() {
+    let (mut original, mut anew) = (Table::new(0.01, 0), 0);
+    (0..20_000).for_each(|n| original.insert(hash(n), 0, u64::MAX).unwrap());
+    let mut copy = original.try_clone().unwrap();
+    // Pages of the other half are ahead of those that are aimed at.
+    let ahead = (20_000..200_000).map(hash).filter(|hash| Path::of(*hash).0 >> 63 == 1);
+    ahead.for_each(|hash| copy.follow(hash).unwrap());
+    let aimed = |n: u64| hash_of(Path(n << 33));
+    for n in 0..30_000 {
+        let (hash, pages) = (aimed(n), original.pages());
+        if original.insert_if_absent(hash, 0, u64::MAX).unwrap() {
+            copy.follow(hash).unwrap();
+            if original.is_at_max_depth(hash, pages) {
+                (copy, anew) = (original.try_clone().unwrap(), anew + 1);
+            }
+        }
+        assert!(copy.contains(hash), "{n}");
+    }
+    assert!(original.root.page(Path::of(aimed(0))).is_saturated() && anew > 0);
+}

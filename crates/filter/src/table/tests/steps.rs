@@ -77,6 +77,6 @@ fn a_reserved_table_refuses_items_only_a_little_earlier() {
         table.len()
     };
     let grown = fill(Budget::up_to(100_000));
-    let reserved = fill(Budget { max_bytes: 100_000, items: 1_000_000 });
+    let reserved = fill(Budget { items: 1_000_000, ..Budget::up_to(100_000) });
     assert!(reserved * 10 > grown * 7, "{reserved} for {grown}");
 }
