@@ -65,6 +65,8 @@ impl ReplyError {
     pub const OVER_MAXMEMORY: Self =
         error("OOM command not allowed when used memory > 'maxmemory'.");
     pub const PACKING_TOO_LONG: Self = error("ERR packing would exceed bf.max-pack-bytes");
+    pub const TOO_MANY_PACKED: Self =
+        error("ERR packing would exceed 1048576 items and bf.max-pack-bytes / 16");
     pub const BAD_NUMBER_OF_KEYS: Self = error("ERR bad number of keys");
     pub const WRONG_NUMBER_OF_KEYS: Self =
         error("ERR number of keys does not match the keys given");

@@ -284,13 +284,9 @@ fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
     let server = Server::strict(&[]);
     let mut db = server.connect();
     let bytes = vec![b'\n'; DEFAULT];
-    let added = call(&mut db, "BF.PACKADD k LINES", &bytes, "BITS");
-    assert_eq!((added.bytes().len(), added.bytes()[0]), (DEFAULT / 8, 1));
-    assert!(added.bytes()[1..].iter().all(|byte| *byte == 0));
-    let found = call(&mut db, "BF.PACKEXISTS k FIXED 1", &bytes[..DEFAULT / 2], "");
-    assert!(found.bytes().iter().all(|byte| *byte == 0), "a line feed was never added");
-    let longer = vec![b'\n'; DEFAULT + 1];
-    for head in ["BF.PACKADD k LINES", "BF.PACKEXISTS k LINES", "CF.PACKADD c FIXED 1"] {
+    assert_eq!(call(&mut db, "BF.PACKADD k FIXED 16", &bytes, "").integer(), 1);
+    let longer = vec![b'\n'; DEFAULT + 16];
+    for head in ["BF.PACKADD k LINES", "BF.PACKEXISTS k FIXED 16", "CF.PACKADD c FIXED 16"] {
         let refused = call(&mut db, head, &longer, "").to_string();
         assert_eq!(refused, format!("-{TOO_LONG}"), "{head}");
     }
@@ -305,6 +301,33 @@ fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
         let reply = db.ask(&format!("CONFIG SET bf.max-pack-bytes {bad}"));
         assert!(reply.starts_with("-ERR "), "{bad}: {reply}");
     }
+}
+
+#[test]
+fn short_items_are_no_more_in_number_than_sixteen_byte_items_would_be() {
+    const MAX_ITEMS: usize = 1 << 20;
+    const TOO_MANY: &str = "-ERR packing would exceed 1048576 items and bf.max-pack-bytes / 16";
+    let server = Server::strict(&[]);
+    let mut db = server.connect();
+    let bytes = vec![b'\n'; MAX_ITEMS + 1];
+    let most = &bytes[..MAX_ITEMS];
+    let added = call(&mut db, "BF.PACKADD k LINES", most, "BITS");
+    assert_eq!((added.bytes().len(), added.bytes()[0]), (MAX_ITEMS / 8, 1));
+    assert!(added.bytes()[1..].iter().all(|byte| *byte == 0));
+    let found = call(&mut db, "BF.PACKEXISTS k FIXED 1", most, "");
+    assert!(found.bytes().iter().all(|byte| *byte == 0), "a line feed was never added");
+    for command in COMMANDS {
+        for layout in ["LINES", "FIXED 1"] {
+            let refused = call(&mut db, &format!("{command} {layout}"), &bytes, "").to_string();
+            assert_eq!(refused, TOO_MANY, "{command} {layout}");
+        }
+    }
+    assert_eq!(db.ask("EXISTS bf"), ":0");
+    // A smaller setting bounds bytes alone, a larger one allows more items.
+    db.run("CONFIG SET bf.max-pack-bytes 1048577");
+    assert_eq!(call(&mut db, "BF.PACKADD k LINES", &bytes, "").to_string(), TOO_MANY);
+    db.run("CONFIG SET bf.max-pack-bytes 16777232");
+    assert_eq!(call(&mut db, "BF.PACKADD k LINES", &bytes, "").integer(), 0);
 }
 
 #[test]
