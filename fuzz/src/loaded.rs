@@ -236,6 +236,38 @@ mod tests {
         }
     }
 
+    /// Sparse segments of `lines` lines each, one in every `distance` segments.
+    fn sparse_segments(number: u64, distance: u64, lines: u16) -> Vec<u8> {
+        let num_sub_bitmaps = number * distance * 1024 + 2;
+        let mut bytes = vec![2, 0, 0, 0, 0, 1];
+        bytes.extend([512u32, 6].map(u32::to_le_bytes).as_flattened());
+        let fields = [num_sub_bitmaps, 1 << 40, 0.01f64.to_bits(), num_sub_bitmaps << 20, 0];
+        bytes.extend(fields.map(u64::to_le_bytes).as_flattened());
+        for segment in (1..=number).map(|segment| segment * distance) {
+            // The last one has two lines.
+            let lines = if segment == number * distance { 1 } else { lines };
+            bytes.extend([12, 0, 0, 0, 0]);
+            bytes.extend(segment.to_le_bytes());
+            bytes.extend((u32::from(lines) * 66).to_le_bytes());
+            for line in 0..lines {
+                bytes.extend(line.to_le_bytes());
+                bytes.extend([1; 64]);
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_byte_of_a_sparse_segment_takes_no_more_memory_than_is_said() {
+        for distance in [1, 2, 64, 65, 1 << 16, 1 << 19] {
+            for (number, lines) in [(400, 1), (400, 2), (200, 30), (100, 60), (100, 120)] {
+                assert!(kept(&sparse_segments(number, distance, lines)) < 6.0);
+            }
+            // One line more than a list may have: the whole segment is allocated.
+            assert!(kept(&sparse_segments(100, distance, 121)) > 8.0);
+        }
+    }
+
     #[test]
     fn a_byte_of_a_table_takes_no_more_memory_than_is_said() {
         assert!(kept(&table(&[0], all_lines)) > 10.0);

@@ -168,7 +168,8 @@ fn a_filter_stays_whole_while_its_slot_moves() {
 
 /// A file with a filter of some numbers and this capacity, and its bytes.
 fn built(work: &Folder, capacity: u32) -> (String, Vec<u8>) {
-    let (items, file) = (work.file("items", lines(0..1_000).as_bytes()), work.path("built.sbf"));
+    let items = work.file("items", lines(0..capacity.min(600_000)).as_bytes());
+    let file = work.path("built.sbf");
     let capacity = capacity.to_string();
     tool(&["build", &items, "-o", &file, "--capacity", &capacity]).prints();
     let bytes = fs::read(&file).expect("it was built");

@@ -120,6 +120,15 @@ fn a_filter_of_any_kind_goes_to_a_file_and_to_another_server_and_stays_the_same(
 }
 
 #[test]
+fn a_sparse_filter_of_any_capacity_is_a_small_file() {
+    let folder = Folder::new();
+    let (items, file) = (folder.file("items", lines(0, 1_000).as_bytes()), folder.path("sparse"));
+    tool(&["build", &items, "-o", &file, "--capacity", "1000000000000"]).prints();
+    let bytes = fs::metadata(&file).expect("it was built").len();
+    assert!(bytes < 84 * 1_000 + 4_000, "{bytes}");
+}
+
+#[test]
 fn a_damaged_file_leaves_nothing_behind() {
     let (server, folder) = (Server::start(), Folder::new());
     let items = folder.file("items", lines(0, 300_000).as_bytes());
@@ -194,7 +203,7 @@ fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
 fn a_push_that_ends_anywhere_leaves_no_key_that_never_expires() {
     let (server, folder) = (Server::start(), Folder::new());
     let file = folder.path("built.sbf");
-    let items = folder.file("items", lines(0, 1_000).as_bytes());
+    let items = folder.file("items", lines(0, 600_000).as_bytes());
     // Several chunks.
     tool(&["build", &items, "-o", &file, "--capacity", "4000000"]).prints();
     let mut db = server.connect();

@@ -1,10 +1,11 @@
 //! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
 use crate::harness::{
-    add_items, eventually, missing_items, words, Connection, Family, Fingerprint, Server, Specimen,
-    Specimens,
+    add_items, eventually, missing_items, scan_dump, words, Connection, Family, Fingerprint,
+    Server, Specimen, Specimens,
 };
 use crate::windows::now;
+use std::fs;
 
 const MIB: usize = 1 << 20;
 
@@ -191,6 +192,35 @@ fn a_large_filter_is_dumped_in_several_chunks() {
     let mut db = server.connect();
     for (family, key) in create_large(&mut db) {
         assert!(family.scan_dump(&mut db, key).len() >= 2, "{key}");
+    }
+}
+
+#[test]
+fn a_sparse_filter_of_any_capacity_is_small_in_every_file_and_dump() {
+    const ITEMS: u64 = 1_000;
+    // A line, what names it, and what each file has besides.
+    const MOST: u64 = 84 * ITEMS + 4_000;
+    for preamble in ["yes", "no"] {
+        let preamble = format!("aof-use-rdb-preamble {preamble}");
+        let settings = ["appendonly yes", "appendfsync no", "rdbcompression no", preamble.as_str()];
+        let mut server = Server::configured(&settings);
+        let mut db = server.connect();
+        db.run("BF.RESERVE k 0.01 1000000000000");
+        add_items(&mut db, "k", 0..ITEMS);
+        assert!((db.run("DUMP k").bytes().len() as u64) < MOST);
+        let chunks = scan_dump(&mut db, "k");
+        assert!((chunks[0].1.len() as u64) < MOST && chunks.len() == 1);
+        db.run("SAVE");
+        let file = fs::metadata(server.folder().join("dump.rdb")).expect("a file");
+        assert!(file.len() < MOST);
+        db.run("BGREWRITEAOF");
+        rewrite_ends(&mut db);
+        assert!(db.info_number("persistence", "aof_base_size") < MOST as i64);
+        let digest = db.digest("k");
+        server.restart();
+        let mut db = server.connect();
+        assert_eq!(db.digest("k"), digest);
+        assert_eq!(missing_items(&mut db, "k", 0..ITEMS), 0);
     }
 }
 

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use splitbloom_filter::{Growth, Parameters, Seed};
 
-    /// The chunks of a filter that has items in each of its 38 segments.
+    /// The chunks of a filter that has items in nearly all sub-bitmaps of its 38 segments.
     fn chunks(seed: u64) -> Vec<Vec<u8>> {
         let parameters = Parameters {
             error_rate: 0.01,
@@ -110,7 +110,7 @@ mod tests {
             seed: Seed(seed),
         };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
-        for item in 0..1_000u64 {
+        for item in 0..300_000u64 {
             filter.add(&item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
         }
         let (mut all, mut iterator) = (Vec::new(), 0);

@@ -319,20 +319,41 @@ fn a_chunk_is_taken_in_or_not_whichever_block_is_refused() {
 
 #[test]
 fn a_chunk_of_a_sparse_filter_is_taken_in_or_not_whichever_block_is_refused() {
-    let mut filter = small(700_000);
-    for i in 0..1_500 {
-        add(&mut filter, i).unwrap();
+    // Into lists, and into segments that are allocated whole.
+    for items in [1_500, 6_000] {
+        let mut filter = small(700_000);
+        for i in 0..items {
+            add(&mut filter, i).unwrap();
+        }
+        let encoded = encode_chunk(&filter, 0).unwrap().unwrap().bytes;
+        at_every_refusal(
+            || None,
+            |loaded| {
+                let chunk = Chunk::parse(&encoded).unwrap();
+                *loaded = load_chunk(None, &chunk, SizeLimit::Unlimited).unwrap_or_default();
+                loaded.is_some()
+            },
+            |loaded| loaded.as_ref().map_or(0, Filter::digest),
+        );
     }
-    let encoded = encode_chunk(&filter, 0).unwrap().unwrap().bytes;
-    at_every_refusal(
-        || None,
-        |loaded| {
-            let chunk = Chunk::parse(&encoded).unwrap();
-            *loaded = load_chunk(None, &chunk, SizeLimit::Unlimited).unwrap_or_default();
-            loaded.is_some()
-        },
-        |loaded| loaded.as_ref().map_or(0, Filter::digest),
-    );
+}
+
+#[test]
+fn a_sparse_filter_takes_no_more_memory_to_load_than_to_fill_and_a_chunk() {
+    for items in [100, 10_000] {
+        let (filter, taken) = meter::measured(|| {
+            let mut filter = small(1 << 40);
+            for i in 0..items {
+                add(&mut filter, i).unwrap();
+            }
+            filter
+        });
+        let encoded = encode_chunk(&filter, 0).unwrap().unwrap().bytes;
+        let chunk = Chunk::parse(&encoded).unwrap();
+        let (loaded, again) = meter::measured(|| load_chunk(None, &chunk, SizeLimit::Unlimited));
+        assert_eq!(loaded.unwrap().map(|filter| filter.digest()), Some(filter.digest()));
+        assert!(again.peak <= taken.kept + encoded.len() as isize + 4096, "{again:?} {taken:?}");
+    }
 }
 
 #[test]

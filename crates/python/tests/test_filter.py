@@ -158,6 +158,14 @@ def test_a_filter_shrinks_to_what_was_reserved_for_its_items() -> None:
         filter.shrink(0)
 
 
+def test_a_pickle_of_a_sparse_filter_is_small() -> None:
+    filter = Filter(10**12)
+    filter.update(range(1000))
+    data = pickle.dumps(filter)
+    assert len(data) < 84 * 1000 + 4000
+    assert pickle.loads(data).contains(range(1000)) == [True] * 1000
+
+
 def test_a_union_finds_what_either_does() -> None:
     one, other = (Filter(5000, 0.001, seed=7) for _ in range(2))
     one.update(range(500))

@@ -132,6 +132,52 @@ impl SubFilter {
         segment.map_or(0, |segment| segment[(number % SEGMENT_BYTES) as usize])
     }
 
+    /// The length of a sub-bitmap in bytes, if there are several.
+    fn sub_bitmap_bytes(&self) -> Option<usize> {
+        let mut fields = self.header.as_slice();
+        let [layout, bits, _, sub_bitmaps] =
+            [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap_or(0));
+        (layout == 1 && sub_bitmaps > 1).then_some(bits as usize / 8)
+    }
+
+    /// The data of a whole segment of `len` bytes from that of a sparse one.
+    fn whole(&self, mut sparse: &[u8], len: usize) -> Option<Vec<u8>> {
+        let sub_bitmap = self.sub_bitmap_bytes()?;
+        let (mut whole, mut first) = (vec![0; len], 0);
+        while !sparse.is_empty() {
+            let at = number(&mut sparse, 2)? as usize;
+            let data = bytes(&mut sparse, sub_bitmap)?;
+            if at < first {
+                return None;
+            }
+            whole.get_mut(at * sub_bitmap..)?.get_mut(..sub_bitmap)?.copy_from_slice(data);
+            first = at + 1;
+        }
+        Some(whole)
+    }
+
+    /// The record of a segment of sub-filter `index`, which this is.
+    fn segment_record(&self, index: usize, segment: u64, data: &[u8]) -> Vec<u8> {
+        let sub_bitmap = self.sub_bitmap_bytes().unwrap_or(data.len());
+        let sub_bitmaps = (0u16..).zip(data.chunks(sub_bitmap));
+        let touched = sub_bitmaps.filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0));
+        let touched: Vec<(u16, &[u8])> = touched.collect();
+        let is_dense = touched.get(63).is_some_and(|(number, _)| *number == 63);
+        let is_sparse = !is_dense && touched.len() * (2 + sub_bitmap) < data.len();
+        let mut record = vec![if is_sparse { 12 } else { 3 }];
+        record.extend((index as u32).to_le_bytes());
+        record.extend(segment.to_le_bytes());
+        let mut sparse = Vec::new();
+        for (number, bytes) in touched {
+            sparse.extend(number.to_le_bytes());
+            sparse.extend(bytes);
+        }
+        let data = if is_sparse { &sparse } else { data };
+        record.extend((data.len() as u32).to_le_bytes());
+        record.extend(data);
+        record
+    }
+
     /// Takes a segment. Bits are set where they were clear; slots replace those that were there.
     /// What has none changes nothing.
     fn take(&mut self, segment: u64, data: &[u8]) {
@@ -237,18 +283,21 @@ impl Chain {
                     came += 1;
                     self.sub_filters.push(SubFilter { header, segments: BTreeMap::new() });
                 }
-                (3, None) => {
+                (kind @ (3 | 12), None) => {
                     let (index, segment) = (number(&mut rest, 4)?, number(&mut rest, 8)?);
                     let len = number(&mut rest, 4)?;
                     let data = bytes(&mut rest, len as usize)?;
                     let sub_filter = self.sub_filters.get_mut(index as usize)?;
-                    if sub_filter.segment_bytes(segment) != Some(len)
-                        || last_segment >= Some((index, segment))
-                    {
+                    let segment_bytes = sub_filter.segment_bytes(segment)? as usize;
+                    let whole = match kind {
+                        3 => data.to_vec(),
+                        _ => sub_filter.whole(data, segment_bytes)?,
+                    };
+                    if whole.len() != segment_bytes || last_segment >= Some((index, segment)) {
                         return None;
                     }
                     last_segment = Some((index, segment));
-                    sub_filter.take(segment, data);
+                    sub_filter.take(segment, &whole);
                 }
                 (5, None) if grown.is_empty() => {
                     let error_rate = f64::from_bits(number(&mut rest, 8)?);
@@ -331,7 +380,7 @@ impl Chain {
             records.extend((index as u32).to_le_bytes());
             records.extend(&sub_filter.header);
             for (segment, data) in &sub_filter.segments {
-                records.extend(segment_record(index, *segment, data));
+                records.extend(sub_filter.segment_record(index, *segment, data));
             }
         }
         for (_, record) in self.table_records() {
@@ -357,7 +406,7 @@ impl Chain {
             records.extend((index as u32).to_le_bytes());
             records.extend(&sub_filter.header);
             for (segment, data) in &sub_filter.segments {
-                records.extend(segment_record(index, *segment, data));
+                records.extend(sub_filter.segment_record(index, *segment, data));
                 if records.len() >= least {
                     end_chunk(&mut records, 1 + segments_before + segment + 1);
                 }
@@ -441,15 +490,6 @@ pub fn path_of(item: &[u8], seed: u64) -> u64 {
         cell += u64::from(place >> 56 >= end);
     }
     cell << 61 | probes >> 3
-}
-
-fn segment_record(index: usize, segment: u64, data: &[u8]) -> Vec<u8> {
-    let mut record = vec![3];
-    record.extend((index as u32).to_le_bytes());
-    record.extend(segment.to_le_bytes());
-    record.extend((data.len() as u32).to_le_bytes());
-    record.extend(data);
-    record
 }
 
 /// What comes before the hash of the head record.

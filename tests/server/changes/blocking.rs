@@ -261,8 +261,9 @@ fn a_chunk_loaded_into_a_filter_must_be_fetched() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.RESERVE g 0.01 2000000");
-    add_items(&mut db, "g", 0..1000);
+    add_items(&mut db, "g", 0..200_000);
     let chunks = scan_dump(&mut db, "g");
+    assert!(chunks.len() > 1);
     load_chunks(&mut db, "f", &chunks[..1]);
     for chunk in &chunks[1..] {
         let now = position(&mut db, "f");

@@ -469,11 +469,12 @@ impl BlockedBloom {
         &mut self.segments
     }
 
-    /// Sets the bits that are set in `words` (little-endian bytes), for which there is
-    /// [room](Segments::make_room), and counts them.
-    pub(crate) fn merge(&mut self, segment: u64, words: &[u8]) {
+    /// Sets the bits that are set in `words` (little-endian bytes), which begin with a sub-bitmap,
+    /// at word `place` of the segment, for which there is [room](Segments::make_room), and counts
+    /// them.
+    pub(crate) fn merge(&mut self, segment: u64, place: usize, words: &[u8]) {
         let words = words.as_chunks::<8>().0.iter();
-        self.set(segment, 0, words.map(|word| u64::from_le_bytes(*word)));
+        self.set(segment, place, words.map(|word| u64::from_le_bytes(*word)));
     }
 
     /// A copy: see [`Segments::try_clone`].

@@ -2,12 +2,13 @@
 
 use super::format::{
     identity, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
-    MAX_CHUNK_BYTES, PAGE, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
+    MAX_CHUNK_BYTES, PAGE, SEGMENT, SPARSE_SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
 use crate::bytes::{within, Reader};
 use crate::error::{ensure, DecodeError};
 use crate::filter::window::{Slices, PATH_SHIFT};
-use crate::filter::{kind_of_record, Arrivals, Filter, Kind, Loading, SegmentBits, SizeLimit};
+use crate::filter::{kind_of_record, Arrivals, ArrivingSegment, Filter, Kind, Loading, SizeLimit};
+use crate::storage::data::Incoming;
 use crate::table::{Pages, Table};
 use splitbloom_foundation::alloc::try_push;
 use xxhash_rust::xxh3::xxh3_64;
@@ -84,8 +85,8 @@ impl<'a> Chunk<'a> {
                     ensure(reader.u32()? as usize == count, DecodeError::Order)?;
                     series.read_next(filter.kind(), &mut reader)?;
                 }
-                SEGMENT if !tables.has_begun() => {
-                    let segment = read_segment(&mut reader)?;
+                kind @ (SEGMENT | SPARSE_SEGMENT) if !tables.has_begun() => {
+                    let segment = read_segment(&mut reader, kind == SPARSE_SEGMENT)?;
                     ensure(segment.sub_filter < count, DecodeError::Order)?;
                     try_push(&mut segments, segment)?;
                 }
@@ -103,7 +104,7 @@ impl<'a> Chunk<'a> {
                 PAGE => tables.page(&mut reader)?,
                 END_OF_TABLE if tables.has_begun() => tables.end(&mut reader)?,
                 END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
-                SUB_FILTER | SEGMENT | TABLE | STATE | END_OF_TABLE => {
+                SUB_FILTER | SEGMENT | SPARSE_SEGMENT | TABLE | STATE | END_OF_TABLE => {
                     return Err(DecodeError::Order);
                 }
                 _ => return Err(DecodeError::Format),
@@ -141,10 +142,14 @@ impl<'a> Chunk<'a> {
 }
 
 /// A segment record, after its kind.
-fn read_segment<'a>(reader: &mut Reader<'a>) -> Result<SegmentBits<'a>, DecodeError> {
+fn read_segment<'a>(
+    reader: &mut Reader<'a>,
+    is_sparse: bool,
+) -> Result<ArrivingSegment<'a>, DecodeError> {
     let (sub_filter, number) = (reader.u32()? as usize, reader.u64()?);
     let len = reader.u32()? as usize;
-    Ok(SegmentBits { sub_filter, number, bytes: reader.take(len)? })
+    let bits = Incoming { bytes: reader.take(len)?, is_sparse };
+    Ok(ArrivingSegment { sub_filter, number, bits })
 }
 
 /// The table of a filter as a chunk brings it.

@@ -4,13 +4,13 @@
 use super::format::{
     identity, Short, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE, FILLER,
     HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, SEGMENT, SEGMENT_HEAD_BYTES,
-    SUB_FILTER, TABLE, TABLE_START, VERSION,
+    SPARSE_SEGMENT, SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
 use crate::bytes::{Buffer, Sink};
 use crate::error::AddError;
 use crate::filter::window::PATH_SHIFT;
 use crate::filter::{Filter, Loading, SubFilter};
-use crate::storage::View;
+use crate::storage::data::Outgoing;
 use crate::table::{Cut, PageRecord};
 use splitbloom_foundation::alloc::try_vec;
 use std::iter::successors;
@@ -137,7 +137,7 @@ fn is_within(filter: &Filter, iterator: u64) -> bool {
 
 enum Record<'a> {
     Short(Short),
-    Segment { sub_filter: u32, number: u64, words: View<'a> },
+    Segment { sub_filter: u32, number: u64, bits: Outgoing<'a> },
     Page(PageRecord<'a>),
 }
 
@@ -218,22 +218,20 @@ fn records_of(
         (first + 1, Record::Short(header))
     });
     let segments = sub_filter.segments();
-    let next = move |from| segments.next_allocated(from);
-    let allocated = successors(next(from), move |number| next(number + 1));
-    let views = allocated.filter_map(|number| Some((number, segments.view(number)?)));
+    let units = segments.units();
     // A clear one makes no difference, whether it is allocated or not.
-    let segments = views.filter(|(_, words)| !words.is_clear()).map(move |(number, words)| {
-        let record = Record::Segment { sub_filter: index, number, words };
-        (first + number + 1, record)
+    let records = segments.views(from).filter_map(move |(number, view)| {
+        let bits = Outgoing::of(view, units)?;
+        Some((first + number + 1, Record::Segment { sub_filter: index, number, bits }))
     });
-    header.into_iter().chain(segments)
+    header.into_iter().chain(records)
 }
 
 impl Record<'_> {
     fn num_bytes(&self) -> usize {
         match self {
             Self::Short(record) => record.bytes().len(),
-            Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.num_words() * 8,
+            Self::Segment { bits, .. } => SEGMENT_HEAD_BYTES + bits.num_bytes(),
             Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
         }
     }
@@ -241,37 +239,18 @@ impl Record<'_> {
     fn write(&self, to: &mut impl Sink) {
         match self {
             Self::Short(record) => to.bytes(record.bytes()),
+            Self::Segment { sub_filter, number, bits } => {
+                to.u8(if bits.is_sparse() { SPARSE_SEGMENT } else { SEGMENT });
+                to.u32(*sub_filter);
+                to.u64(*number);
+                to.u32(bits.num_bytes() as u32);
+                bits.write(to);
+            }
             Self::Page(page) => {
                 to.u8(PAGE);
                 to.u16(page.num_bytes() as u16);
                 page.write(&mut |bytes| to.bytes(bytes));
             }
-            Self::Segment { sub_filter, number, words } => {
-                to.u8(SEGMENT);
-                to.u32(*sub_filter);
-                to.u64(*number);
-                to.u32(words.num_words() as u32 * 8);
-                write_view(*words, to);
-            }
         }
-    }
-}
-
-/// Writes all words of a segment, those that are not allocated, too.
-fn write_view(view: View<'_>, to: &mut impl Sink) {
-    let mut end = 0;
-    for (place, words) in view.runs() {
-        write_clear(place - end, to);
-        to.words(words);
-        end = place + words.len();
-    }
-    write_clear(view.num_words() - end, to);
-}
-
-/// Writes `number` clear words.
-fn write_clear(number: usize, to: &mut impl Sink) {
-    const CLEAR: [u64; 512] = [0; 512];
-    for written in (0..number).step_by(CLEAR.len()) {
-        to.words(&CLEAR[..CLEAR.len().min(number - written)]);
     }
 }

@@ -205,9 +205,15 @@ mod tests {
     use crate::filter::{Filter, Growth, Parameters, SizeLimit};
     use crate::hash::Seed;
     use proptest::prelude::*;
+    use std::sync::OnceLock;
 
     /// A filter of several chunks, in a file.
     fn file() -> Vec<u8> {
+        static FILE: OnceLock<Vec<u8>> = OnceLock::new();
+        FILE.get_or_init(written).clone()
+    }
+
+    fn written() -> Vec<u8> {
         let parameters = Parameters {
             error_rate: 0.01,
             capacity: 2_000_000,
@@ -215,7 +221,7 @@ mod tests {
             seed: Seed(3),
         };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
-        for n in 0..1_000u64 {
+        for n in 0..300_000u64 {
             filter.add(&n.to_le_bytes(), SizeLimit::Unlimited).unwrap();
         }
         let mut writer = FileWriter::new(Vec::new()).unwrap();

@@ -24,6 +24,7 @@ pub(super) const TABLE: u8 = 5;
 pub(super) const PAGE: u8 = 6;
 pub(super) const END_OF_TABLE: u8 = 7;
 pub(super) const STATE: u8 = 11;
+pub(super) const SPARSE_SEGMENT: u8 = 12;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// The most bytes of a short record: of a state of 15 slices.

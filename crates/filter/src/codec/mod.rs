@@ -21,6 +21,8 @@
 //!            2  its layer    index:4 layout:1 entries:8 error_rate:f64 hashes:4 bits_per_item:f64
 //!                            bits:8 n2:1 items:8
 //!           11  state        latest:8 dead:2 sweeping:2 swept:8 (payload:1 items:8)…
+//!           12  sparse       index of the sub-filter:4 segment:8 length:4 (sub-bitmap:2 bytes)…
+//!               segment
 //! ```
 //!
 //! All numbers are little-endian. `start` is the iterator that the chunk was made for and `next`
@@ -31,8 +33,9 @@
 //! end record of a filter that is itself partly loaded names the chunk that it expects and the
 //! number of sub-filters loaded so far; otherwise both are 0.
 //!
-//! Segments without a set bit are skipped. A chunk can be made from the filter alone, at any time,
-//! in bounded time; a chain can be interrupted, stored and continued.
+//! Segments without a set bit are skipped. Of others all sub-bitmaps are written, or those with a
+//! set bit (`storage::data`). A chunk can be made from the filter alone, at any time, in bounded
+//! time; a chain can be interrupted, stored and continued.
 //!
 //! # The filler hides the seed
 //! Whoever knows a filter's seed can choose items that collide, and a server's slow log keeps the

@@ -10,6 +10,7 @@ use crate::filter::series::{Series, SubFilter};
 use crate::filter::window::{Place, Slices};
 use crate::filter::{Filter, Loading, SizeLimit};
 use crate::foreign::Layers;
+use crate::storage::data::Incoming;
 use crate::storage::segments::Segments;
 use crate::storage::MAX_SEGMENTS;
 use crate::table::{Pages, Table};
@@ -18,8 +19,8 @@ use crate::table::{Pages, Table};
 pub(crate) struct Arrivals<'a> {
     /// Sub-filters without bits, which follow those of earlier chunks.
     pub series: Series,
-    /// Bits of these or of earlier sub-filters, in ascending order.
-    pub segments: Vec<SegmentBits<'a>>,
+    /// Segments of these or of earlier sub-filters, in ascending order.
+    pub segments: Vec<ArrivingSegment<'a>>,
     /// An empty table and its error rate, if none came before.
     pub table: Option<(Table, f64)>,
     /// Pages of this or the earlier table.
@@ -32,14 +33,14 @@ pub(crate) struct Arrivals<'a> {
     pub loading: Option<Loading>,
 }
 
-/// The bits of one segment.
-pub(crate) struct SegmentBits<'a> {
+/// One segment.
+pub(crate) struct ArrivingSegment<'a> {
     /// The index of the sub-filter, which this or an earlier chunk contains.
     pub sub_filter: usize,
     /// The number of the segment in the sub-filter.
     pub number: u64,
-    /// Its words, little-endian.
-    pub bytes: &'a [u8],
+    /// Its bits.
+    pub bits: Incoming<'a>,
 }
 
 impl Arrivals<'_> {
@@ -129,19 +130,25 @@ impl Organs {
         limit: SizeLimit,
     ) -> Result<(), DecodeError> {
         ensure(arrivals.table.is_none() || self.table.is_none(), DecodeError::Order)?;
-        for SegmentBits { sub_filter, number, bytes } in &arrivals.segments {
+        for ArrivingSegment { sub_filter, number, bits } in &arrivals.segments {
             let storage = self.storage(&mut arrivals.series, *sub_filter)?;
-            let fits = *number < storage.reserved() && bytes.len() == storage.len_of(*number) * 8;
-            within("segment", fits)?;
+            within("segment", *number < storage.reserved())?;
+            bits.check(storage.len_of(*number), storage.units())?;
         }
-        let place = |segment: &SegmentBits<'_>| (segment.sub_filter, segment.number);
+        let place = |segment: &ArrivingSegment<'_>| (segment.sub_filter, segment.number);
         let are_sorted = arrivals.segments.is_sorted_by(|one, next| place(one) < place(next));
         ensure(are_sorted, DecodeError::Order)?;
         self.check_size(arrivals, limit)?;
+        let Arrivals { series, segments, .. } = arrivals;
         // A segment without a set bit would waste memory.
-        arrivals.segments.retain(|segment| segment.bytes.iter().any(|byte| *byte != 0));
-        for SegmentBits { sub_filter, number, bytes } in &arrivals.segments {
-            self.storage(&mut arrivals.series, *sub_filter)?.make_room(*number, bytes)?;
+        segments.retain(|ArrivingSegment { sub_filter, bits, .. }| {
+            let storage = self.storage(series, *sub_filter);
+            storage.is_ok_and(|storage| bits.has_bits(storage.units()))
+        });
+        for ArrivingSegment { sub_filter, number, bits } in segments {
+            let storage = self.storage(series, *sub_filter)?;
+            let runs = bits.runs(storage.units());
+            storage.make_room(*number, runs)?;
         }
         Ok(self.series.reserve(arrivals.series.len())?)
     }
@@ -196,9 +203,11 @@ impl Organs {
         }
         let present = self.loading.map_or(0, |loading| loading.sub_filters());
         self.series.insert(present, arrivals.series);
-        for segment in arrivals.segments {
-            let SegmentBits { sub_filter, number, bytes } = segment;
-            self.series.merge(sub_filter, number, bytes);
+        for ArrivingSegment { sub_filter, number, bits } in arrivals.segments {
+            let units = self.series.segments_mut(sub_filter).and_then(|segments| segments.units());
+            for (place, words) in bits.runs(units) {
+                self.series.merge(sub_filter, number, place, words);
+            }
         }
         self.loading = arrivals.loading;
         Ok(rate)

@@ -45,7 +45,7 @@ pub(crate) use body::TABLE_START;
 pub use counting::{Adding, CountingParameters};
 pub use follow::Part;
 pub(crate) use head::kind_of_record;
-pub(crate) use load::{Arrivals, SegmentBits};
+pub(crate) use load::{Arrivals, ArrivingSegment};
 pub use parameters::{Growth, Kind, Parameters, SizeLimit, MAX_EXPANSION};
 pub(crate) use series::SubFilter;
 pub use shares::{Routes, Share, Shares, MAX_SHARES};

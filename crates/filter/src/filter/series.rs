@@ -65,12 +65,13 @@ impl Series {
         }
     }
 
-    /// Sets the bits of a segment that are set in `words` (little-endian bytes), for which there is
-    /// [room](Segments::make_room), and counts them.
-    pub fn merge(&mut self, index: usize, segment: u64, words: &[u8]) {
+    /// Sets the bits that are set in `words` (little-endian bytes), from word `place` of a segment
+    /// on, for which there is [room](Segments::make_room), and counts them. If the segment is not
+    /// divided into [units](Segments::units), `words` are all of it.
+    pub fn merge(&mut self, index: usize, segment: u64, place: usize, words: &[u8]) {
         match self {
             Self::Empty => {}
-            Self::Blocked(one) => one.merge(segment, words),
+            Self::Blocked(one) => one.merge(segment, place, words),
             Self::Cuckoo(one) => one.merge(segment, words),
             Self::Layers(layers) => {
                 if let Some(layer) = layers.each.get_mut(index) {

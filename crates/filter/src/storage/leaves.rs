@@ -19,7 +19,7 @@
 mod growth;
 mod slot;
 
-use super::list::{List, Units};
+use super::list::{List, Sorted, Units};
 use super::{View, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
 use slot::{empty_slots, Block, Slot};
@@ -27,6 +27,7 @@ use splitbloom_foundation::alloc::{relocate_box, size_class, Mover};
 use splitbloom_foundation::segment::{words_of_segment, Segment, SEGMENT_LINES};
 use splitbloom_foundation::shared::Shared;
 use std::alloc::Layout;
+use std::iter;
 
 /// Segments in one leaf.
 const LEAF_SEGMENTS: u64 = 64;
@@ -227,23 +228,53 @@ impl Leaves {
             Block::Full(segment) => Some(View::Whole(&segment.words()[..len])),
             Block::List(list) => {
                 let is_its = |number| units.index_in(index, number).is_some();
-                let mut numbers = list.numbers();
-                let view = View::Some { list, units, segment: index, len };
-                numbers.any(is_its).then_some(view)
+                let view = View::Some { sorted: Sorted::of(list, units, is_its), len };
+                list.numbers().any(is_its).then_some(view)
             }
         }
     }
 
+    /// The allocated segments from `from` on, each with its allocated part. It sorts each list
+    /// once, where [`Leaves::view`] does for each segment.
+    pub fn views(&self, from: u64) -> impl Iterator<Item = (u64, View<'_>)> {
+        let (Ok(first) | Err(first)) = self.find(from / LEAF_SEGMENTS);
+        let places = first..self.leaves.len();
+        let views = places.flat_map(move |place| {
+            let leaf = &self.leaves[place];
+            let slots = leaf.slots.iter().zip(leaf.number * LEAF_SEGMENTS..);
+            slots.flat_map(move |(slot, segment)| self.views_of(slot, place, segment))
+        });
+        views.skip_while(move |(segment, _)| *segment < from)
+    }
+
+    /// The allocated segments of a slot of the leaf at index `place`; `segment` if it is of one.
+    fn views_of<'a>(
+        &'a self,
+        slot: &'a Slot,
+        place: usize,
+        segment: u64,
+    ) -> impl Iterator<Item = (u64, View<'a>)> {
+        let whole = slot.segment().map(|whole| {
+            let words = &whole.words()[..self.len_of(segment)];
+            (segment, View::Whole(words))
+        });
+        let sorted = slot.list().map(|list| Sorted::of(list, self.units, |_| true));
+        let some = sorted.into_iter().flat_map(move |mut rest| {
+            iter::from_fn(move || {
+                let (number, sorted) = rest.take_segment()?;
+                let segment = self.units.segment_of(self.unit_in(place, number));
+                Some((segment, View::Some { sorted, len: self.len_of(segment) }))
+            })
+        });
+        whole.into_iter().chain(some)
+    }
+
     /// The units of segment `index` that have a set bit.
     pub fn units_in(&self, index: u64) -> impl Iterator<Item = u64> + Clone + '_ {
-        let (units, first) = (self.units, index * self.units.per_segment());
-        let runs = self.view(index).into_iter().flat_map(|view| view.runs());
-        runs.flat_map(move |(place, words)| {
-            let first = first + (place / units.words()) as u64;
-            let chunks = words.chunks(units.words()).zip(first..);
-            let touched = chunks.filter(|(words, _)| words.iter().any(|word| *word != 0));
-            touched.map(|(_, unit)| unit)
-        })
+        let first = index * self.units.per_segment();
+        let view = self.view(index).into_iter();
+        view.flat_map(move |view| view.touched(self.units))
+            .map(move |(unit, _)| first + unit as u64)
     }
 
     /// The first allocated segment at or after `index`.

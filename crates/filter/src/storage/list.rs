@@ -134,6 +134,12 @@ impl List {
         numbers.take(self.len())
     }
 
+    /// The number of the unit at this index.
+    fn number(&self, index: usize) -> Option<u32> {
+        let pair = self.number_words().iter().rev().nth(index / 2)?;
+        Some((*pair >> (index % 2 * 32)) as u32)
+    }
+
     /// Each unit: its number and its words.
     pub fn each(&self, units: Units) -> impl Iterator<Item = (u32, &[u64])> + Clone {
         self.numbers().zip(self.0.chunks(units.words()))
@@ -226,13 +232,72 @@ impl List {
     }
 }
 
+/// Units of a list in ascending order.
+#[derive(Clone, Copy)]
+pub struct Sorted<'a> {
+    list: &'a List,
+    units: Units,
+    /// Their indices in the list.
+    order: [u8; MAX_UNITS],
+    next: u8,
+    end: u8,
+}
+
+const _: () = assert!(MAX_UNITS <= u8::MAX as usize);
+
+impl<'a> Sorted<'a> {
+    /// Those units whose numbers `keep` accepts.
+    pub fn of(list: &'a List, units: Units, keep: impl Fn(u32) -> bool) -> Self {
+        let (mut entries, mut len) = ([0; MAX_UNITS], 0);
+        let kept = list.numbers().zip(0..).filter(|(number, _)| keep(*number));
+        for (to, (number, index)) in entries.iter_mut().zip(kept) {
+            *to = u64::from(number) << 8 | index;
+            len += 1;
+        }
+        entries[..len].sort_unstable();
+        let order = entries.map(|entry| entry as u8);
+        Self { list, units, order, next: 0, end: len as u8 }
+    }
+
+    fn get(&self, at: u8) -> Option<(u32, &'a [u64])> {
+        let index = self.order[..self.end.into()].get(usize::from(at))?;
+        let (list, index) = (self.list, usize::from(*index));
+        Some((list.number(index)?, list.words(index, self.units)?))
+    }
+
+    /// Takes the units of the first segment from the others. Returns the number of one of them,
+    /// and all.
+    pub fn take_segment(&mut self) -> Option<(u32, Self)> {
+        let (first, _) = self.get(self.next)?;
+        let segment = u64::from(first) / self.units.per_segment();
+        let start = self.next;
+        while self
+            .get(self.next)
+            .is_some_and(|(number, _)| self.units.segment_of(number.into()) == segment)
+        {
+            self.next += 1;
+        }
+        Some((first, Self { next: start, end: self.next, ..*self }))
+    }
+}
+
+impl<'a> Iterator for Sorted<'a> {
+    type Item = (u32, &'a [u64]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let unit = self.get(self.next)?;
+        self.next += 1;
+        Some(unit)
+    }
+}
+
 /// A view of the words of a segment.
 #[derive(Clone, Copy)]
 pub enum View<'a> {
     /// All of them are allocated.
     Whole(&'a [u64]),
-    /// Those units of a list are allocated that belong to the segment, which has `len` words.
-    Some { list: &'a List, units: Units, segment: u64, len: usize },
+    /// Some units of the segment, which has `len` words, are allocated.
+    Some { sorted: Sorted<'a>, len: usize },
 }
 
 impl<'a> View<'a> {
@@ -255,9 +320,27 @@ impl<'a> View<'a> {
     pub fn runs(&self) -> impl Iterator<Item = (usize, &'a [u64])> + Clone + use<'a> {
         let (whole, some) = match *self {
             Self::Whole(words) => (Some((0, words)), None),
-            Self::Some { list, units, segment, .. } => (None, Some(in_order(list, units, segment))),
+            Self::Some { sorted, .. } => (None, Some(sorted)),
         };
-        whole.into_iter().chain(some.into_iter().flatten())
+        let some = some.into_iter().flat_map(|sorted| {
+            sorted.map(move |(number, words)| (sorted.units.place_of(number.into()), words))
+        });
+        whole.into_iter().chain(some)
+    }
+
+    /// The units that have a set bit, each with its index in the segment, in ascending order.
+    pub fn touched(
+        &self,
+        units: Units,
+    ) -> impl Iterator<Item = (usize, &'a [u64])> + Clone + use<'a> {
+        let (whole, some) = match *self {
+            Self::Whole(words) => (words, None),
+            Self::Some { sorted, .. } => (&[][..], Some(sorted)),
+        };
+        let index = move |number: u32| units.place_of(number.into()) / units.words();
+        let some = some.into_iter().flatten().map(move |(number, words)| (index(number), words));
+        let each = whole.chunks(units.words()).enumerate().chain(some);
+        each.filter(|(_, words)| words.iter().any(|word| *word != 0))
     }
 
     /// All words, allocated or not.
@@ -269,27 +352,4 @@ impl<'a> View<'a> {
         }
         all
     }
-}
-
-/// The units of a segment in ascending order, each with its index there.
-fn in_order(
-    list: &List,
-    units: Units,
-    segment: u64,
-) -> impl Iterator<Item = (usize, &[u64])> + Clone {
-    // The number in the segment, at most 1024, and in the list.
-    let mut order = [0u32; MAX_UNITS];
-    let mut len = 0;
-    for (number, index) in list.numbers().zip(0..) {
-        if let Some(number) = units.index_in(segment, number).filter(|_| len < MAX_UNITS) {
-            order[len] = number << 16 | index;
-            len += 1;
-        }
-    }
-    order[..len].sort_unstable();
-    order.into_iter().take(len).filter_map(move |entry| {
-        let (number, index) = (entry >> 16, entry & 0xffff);
-        let words = list.words(index as usize, units)?;
-        Some((number as usize * units.words(), words))
-    })
 }

@@ -202,6 +202,27 @@ impl Segments {
         }
     }
 
+    /// The allocated segments from `from` on, each with its allocated part.
+    pub fn views(&self, from: u64) -> impl Iterator<Item = (u64, View<'_>)> {
+        let leaves = self.leaves().into_iter().flat_map(move |leaves| leaves.views(from));
+        let single = match self.0 {
+            Storage::Leaves { .. } => None,
+            _ => self.get(from).map(|words| (from, View::Whole(words))),
+        };
+        single.into_iter().chain(leaves)
+    }
+
+    /// How a segment is divided into units, if it has several.
+    pub fn units(&self) -> Option<Units> {
+        let (num_words, unit_words) = match self.0 {
+            Storage::Inline { .. } => return None,
+            Storage::Block { num_words, unit_words, .. } => (num_words.into(), unit_words),
+            Storage::Leaves { num_words, unit_words, .. } => (num_words, unit_words),
+        };
+        let segment = num_words.min(SEGMENT_WORDS as u64);
+        (u64::from(unit_words) < segment).then(|| Units::of(unit_words.into()))
+    }
+
     /// All words of segment `index`, if any of it is allocated.
     #[cfg(test)]
     pub(crate) fn words_of(&self, index: u64) -> Option<Vec<u64>> {
@@ -225,18 +246,26 @@ impl Segments {
         self.unit_mut(number).ok_or(AddError::OutOfMemory)
     }
 
-    /// Makes those units of segment `index` writable that have a set bit in `words`, its bytes.
+    /// Makes those units of segment `index` writable that have a set bit in `runs`: bytes of the
+    /// segment from the beginning of a unit on, each run with the index of its first word.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
-    pub fn make_room(&mut self, index: u64, words: &[u8]) -> Result<(), AddError> {
+    pub fn make_room<'a>(
+        &mut self,
+        index: u64,
+        runs: impl Iterator<Item = (usize, &'a [u8])> + Clone,
+    ) -> Result<(), AddError> {
         let units = match self.0 {
             Storage::Leaves { unit_words, .. } => Units::of(unit_words.into()),
             _ => return self.allocate(0).map(|_| ()),
         };
         let first = index * units.per_segment();
-        let chunks = words.chunks(8 * units.words()).zip(first..);
-        let touched = chunks.filter(|(words, _)| words.iter().any(|byte| *byte != 0));
+        let each = runs.flat_map(|(place, bytes)| {
+            let first = first + (place / units.words()) as u64;
+            bytes.chunks(8 * units.words()).zip(first..)
+        });
+        let touched = each.filter(|(bytes, _)| bytes.iter().any(|byte| *byte != 0));
         self.touched_leaves()?.make_room(index, touched.map(|(_, unit)| unit))
     }
 
