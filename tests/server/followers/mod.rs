@@ -1,5 +1,6 @@
 //! The follower of the client crate, with real servers.
 
+mod fork;
 mod model;
 
 use crate::harness::{
