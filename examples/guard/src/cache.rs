@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! ids            the filter; its last items are the marks of the server that filled it
-//! ids:next       a filter that is being filled; it replaces the first by RENAME
-//! ids:filling    who fills it
+//! ids:next:...   a filter that is being filled, of a random name; it replaces the first by RENAME
+//! ids:filling    its name: the lock of whoever fills it
 //! row:ID         a row, for a minute
 //! absent:ID      a proof that there is no such row, for ten seconds: the database said so
 //! ```
@@ -16,7 +16,6 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 const FILTER: &str = "ids";
-const NEXT: &str = "ids:next";
 const FILLING: &str = "ids:filling";
 const ROW_SECONDS: u64 = 60;
 const PROOF_SECONDS: u64 = 10;
@@ -27,13 +26,19 @@ const ITEMS_PER_COMMAND: usize = 1_000;
 /// One would not do: at 1 %, a hundredth of all old filters have it as a false positive.
 const MARKS: usize = 4;
 
-/// Swaps the filters, if nobody else has begun to fill one since: theirs may be incomplete.
+/// Swaps the filters, unless another process has begun to fill one since.
 const SWAP: &str = "
-if redis.call('GET', KEYS[3]) ~= ARGV[1] then return 0 end
-redis.call(ARGV[2] .. '.INSERT', KEYS[2], 'NOCREATE', 'ITEMS', unpack(ARGV, 3))
+if redis.call('GET', KEYS[3]) ~= KEYS[2] then return 0 end
+redis.call(ARGV[1] .. '.INSERT', KEYS[2], 'NOCREATE', 'ITEMS', unpack(ARGV, 2))
 redis.call('RENAME', KEYS[2], KEYS[1])
+redis.call('PERSIST', KEYS[1])
 redis.call('DEL', KEYS[3])
 return 1";
+
+/// Gives up a filter that is not complete, and the lock, unless another process has it by now.
+const GIVE_UP: &str = "
+redis.call('UNLINK', KEYS[1])
+if redis.call('GET', KEYS[2]) == KEYS[1] then redis.call('DEL', KEYS[2]) end";
 
 /// The kind of filter.
 #[derive(Clone, Copy, PartialEq)]
@@ -54,6 +59,13 @@ impl Kind {
 
     fn command(self, verb: &str) -> redis::Cmd {
         cmd(&format!("{}.{verb}", self.prefix()))
+    }
+
+    /// Adds ids to a filter that exists. The reply is a number only if none was refused.
+    fn add(self, key: &str, ids: &[i64]) -> redis::Cmd {
+        let lines: Vec<String> = ids.iter().map(i64::to_string).collect();
+        let mut add = self.command("PACKADD");
+        add.arg(key).arg("LINES").arg(lines.join("\n")).arg("NOCREATE").take()
     }
 }
 
@@ -172,19 +184,19 @@ impl Cache {
         self.seen(set).await
     }
 
-    /// Tells the filter of rows that were committed, and of what they hold. First the next filter,
-    /// then the present one: a RENAME in between must not pass an id by. Without the filters (they
-    /// are not there, or lost) there is nothing to tell.
+    /// Tells the filters of rows that were committed. First the one that is being filled, then the
+    /// present one: a RENAME in between must not pass an id by. Without filters (they are not there,
+    /// or lost) there is nothing to tell. One that begins to be filled later has the rows.
     ///
     /// # Errors
     /// The cache does not answer, or a filter takes no more: the rows must be announced again.
     pub async fn announce(&self, ids: &[i64]) -> RedisResult<()> {
         let Some(kind) = self.kind else { return Ok(()) };
         let mut live = self.live().await?;
-        for key in [NEXT, FILTER] {
-            let mut insert = kind.command("INSERT");
-            insert.arg(key).arg("NOCREATE").arg("ITEMS").arg(ids);
-            let told = insert.query_async::<redis::Value>(&mut live.connection).await;
+        let next =
+            cmd("GET").arg(FILLING).query_async::<Option<String>>(&mut live.connection).await;
+        for key in self.seen(next).await?.as_deref().into_iter().chain([FILTER]) {
+            let told = kind.add(key, ids).query_async::<u64>(&mut live.connection).await;
             match self.seen(told).await {
                 Err(error) if is_missing(&error) => {}
                 told => drop(told?),
@@ -229,21 +241,26 @@ impl Cache {
         };
         let Live { mut connection, marks } = self.live().await?;
         // The standard library seeds its hashers at random.
-        let token = RandomState::new().hash_one(&marks);
+        let next = format!("{FILTER}:next:{:016x}", RandomState::new().hash_one(&marks));
         let mut lock = cmd("SET");
-        lock.arg(FILLING).arg(token).arg("NX").arg("EX").arg(FILLING_SECONDS);
+        lock.arg(FILLING).arg(&next).arg("NX").arg("EX").arg(FILLING_SECONDS);
         if lock.query_async::<Option<String>>(&mut connection).await?.is_none() {
             return Ok(None);
         }
         let mut reserve = kind.command("RESERVE");
         match kind {
-            Kind::Bloom => reserve.arg(NEXT).arg(error_rate).arg(capacity),
-            Kind::Counting => reserve.arg(NEXT).arg(capacity).arg("ERROR").arg(error_rate),
+            Kind::Bloom => reserve.arg(&next).arg(error_rate).arg(capacity),
+            Kind::Counting => reserve.arg(&next).arg(capacity).arg("ERROR").arg(error_rate),
         };
-        let mut both = pipe();
-        both.cmd("UNLINK").arg(NEXT).ignore().add_command(reserve).ignore();
-        both.query_async::<()>(&mut connection).await?;
-        Ok(Some(Filling { cache: self, kind, connection, marks, token }))
+        reserve.arg("EX").arg(FILLING_SECONDS);
+        let mut filling = Filling { cache: self, kind, connection, marks, next };
+        match reserve.query_async::<()>(&mut filling.connection).await {
+            Ok(()) => Ok(Some(filling)),
+            Err(error) => {
+                filling.give_up().await;
+                Err(error)
+            }
+        }
     }
 
     /// A live connection, opened if there is none.
@@ -289,7 +306,8 @@ pub struct Filling<'a> {
     kind: Kind,
     connection: MultiplexedConnection,
     marks: Arc<[String; MARKS]>,
-    token: u64,
+    /// The name of the filter, which the lock holds.
+    next: String,
 }
 
 impl Filling<'_> {
@@ -300,13 +318,13 @@ impl Filling<'_> {
     pub async fn add(&mut self, ids: &[i64]) -> RedisResult<()> {
         let mut trip = pipe();
         for ids in ids.chunks(ITEMS_PER_COMMAND) {
-            let mut insert = self.kind.command("INSERT");
-            insert.arg(NEXT).arg("NOCREATE").arg("ITEMS").arg(ids);
-            trip.add_command(insert).ignore();
+            trip.add_command(self.kind.add(&self.next, ids));
         }
-        trip.cmd("EXPIRE").arg(FILLING).arg(FILLING_SECONDS).ignore();
-        let added = trip.query_async(&mut self.connection).await;
-        self.cache.seen(added).await
+        for key in [&self.next, FILLING] {
+            trip.cmd("EXPIRE").arg(key).arg(FILLING_SECONDS);
+        }
+        let added = trip.query_async::<Vec<u64>>(&mut self.connection).await;
+        self.cache.seen(added).await.map(drop)
     }
 
     /// Adds the marks and puts the filter in the place of the old one; returns whether it did, or
@@ -314,12 +332,19 @@ impl Filling<'_> {
     ///
     /// # Errors
     /// The cache does not answer, or the filter is lost again.
-    pub async fn finish(mut self) -> RedisResult<bool> {
+    pub async fn finish(&mut self) -> RedisResult<bool> {
         let swap = Script::new(SWAP);
-        let mut swap = swap.key(&[FILTER, NEXT, FILLING][..]);
-        swap.arg(self.token).arg(self.kind.prefix()).arg(&*self.marks);
+        let mut swap = swap.key(&[FILTER, &self.next, FILLING][..]);
+        swap.arg(self.kind.prefix()).arg(&*self.marks);
         let swapped = swap.invoke_async(&mut self.connection).await;
         self.cache.seen(swapped).await
+    }
+
+    /// Lets others fill a filter, and deletes this one. If the cache does not answer, both expire.
+    pub async fn give_up(&mut self) {
+        let give_up = Script::new(GIVE_UP);
+        let give_up = give_up.key(&[&self.next, FILLING][..]);
+        give_up.invoke_async::<()>(&mut self.connection).await.ok();
     }
 }
 

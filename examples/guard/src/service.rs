@@ -1,6 +1,6 @@
 //! How a request is answered, and how the filter is kept: the recipe.
 
-use crate::cache::{Cache, Known};
+use crate::cache::{Cache, Filling, Known};
 use crate::table::Table;
 use crate::Outcome;
 use futures_util::{pin_mut, TryStreamExt};
@@ -78,11 +78,23 @@ impl Service {
     ///
     /// # Errors
     /// Of the database or the cache. The old filter, if any, is as it was.
-    pub async fn fill(&self, mut progress: impl FnMut(usize)) -> Outcome<bool> {
+    pub async fn fill(&self, progress: impl FnMut(usize)) -> Outcome<bool> {
         let capacity = self.table.count().await? * 5 / 4;
         let Some(mut filling) = self.cache.begin(ERROR_RATE, capacity.max(1_000)).await? else {
             return Ok(false);
         };
+        let filled = self.fill_with_all(&mut filling, progress).await;
+        if filled.is_err() {
+            filling.give_up().await;
+        }
+        filled
+    }
+
+    async fn fill_with_all(
+        &self,
+        filling: &mut Filling<'_>,
+        mut progress: impl FnMut(usize),
+    ) -> Outcome<bool> {
         let ids = self.table.ids().await?.try_chunks(BATCH);
         pin_mut!(ids);
         while let Some(ids) = ids.try_next().await? {

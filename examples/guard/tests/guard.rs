@@ -162,3 +162,41 @@ async fn a_row_that_another_program_inserts_is_announced() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fill_that_fails_lets_the_next_one_begin_at_once() {
+    for kind in [Kind::Bloom, Kind::Counting] {
+        let mut stage = stage(kind).await;
+        let set = |stage: &mut Stage, limit: &str| {
+            cmd("CONFIG").arg("SET").arg("maxmemory").arg(limit).exec(&mut stage.cache)
+        };
+        let service = stage.service.clone();
+        let filling = service.cache.begin(0.01, PRODUCTS).await.expect("no error");
+        let mut filling = filling.expect("the lock");
+        set(&mut stage, "1").expect("a setting");
+        assert!(filling.add(&[1, 2, 3]).await.is_err());
+        filling.give_up().await;
+        assert!(stage.service.fill(|_| {}).await.is_err());
+        set(&mut stage, "0").expect("a setting");
+        let keys: Vec<String> = cmd("KEYS").arg("ids*").query(&mut stage.cache).expect("the keys");
+        assert_eq!(keys, ["ids"]);
+        assert!(stage.service.fill(|_| {}).await.expect("a filter"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fill_whose_lock_another_process_has_swaps_nothing_in() {
+    let mut stage = stage(Kind::Bloom).await;
+    let cache = &stage.service.cache;
+    let mut first = cache.begin(0.01, PRODUCTS).await.expect("no error").expect("the lock");
+    first.add(&[1]).await.expect("an answer");
+    // As if it had been silent for too long.
+    cmd("DEL").arg("ids:filling").exec(&mut stage.cache).expect("the cache");
+    let mut second = cache.begin(0.01, PRODUCTS).await.expect("no error").expect("the lock");
+    assert!(!first.finish().await.expect("an answer"));
+    first.give_up().await;
+    second.add(&[product(0)]).await.expect("it has a filter of its own, and the lock");
+    assert!(cache.begin(0.01, PRODUCTS).await.expect("no error").is_none());
+    let found = cache.look_up(product(PRODUCTS - 1)).await.expect("an answer");
+    assert_eq!(found, Known::Nothing, "it is in the filter");
+}
