@@ -122,7 +122,7 @@ memcheck: build ## runs a few server tests with the whole server in valgrind (SE
 faults: build ## runs the long fault tests: 50 kills, 100 cuts (about five minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
 
-models: build ## runs the tests of deletion and of time windows against models (TRIALS=10000000, MATRIX=; half an hour)
+models: build ## runs the tests of deletion, of time windows and of followers against models (TRIALS=10000000, MATRIX=; half an hour)
 	@scripts/models $(TRIALS) $(MODULE) $(MATRIX)
 
 soak: build ## runs random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)

@@ -1,22 +1,22 @@
 //! Filters that become smaller between commands, for BF.SHRINK.
 //!
-//! A large filter is folded by a timer, in steps of a millisecond, while its client waits. The fold
-//! follows the filter as a client does: what is new meanwhile stands in the filter's
-//! [journal]. When all is folded, the command runs again, and puts the smaller
-//! filter into the place of the larger one. So the change is that of one command, as any other.
+//! A large filter is folded by a timer, in steps of a millisecond, while its client waits. What is
+//! added meanwhile is added to the folded filter, too: see [`Fold`]. When all is folded, the command
+//! runs again, and puts the smaller filter into the place of the larger one. So the change is that
+//! of one command, as any other.
 
-use crate::journal::{self, NotFollowed};
+use crate::journal::{Fold, NotFollowed};
 use crate::types::BloomFilter;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::{Promise, Shrinking, Shrunk};
 use splitbloom_filter::{AddError, Filter};
-use splitbloom_grammar::changes::Position;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::key::InUse;
 use splitbloom_server::location::Location;
 use splitbloom_server::timer::Timer;
+use std::mem::replace;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -37,22 +37,23 @@ struct Job {
     key: Location,
     /// Its client holds the other end.
     client: Weak<()>,
-    /// How far it is, or why it has failed.
-    fold: Result<Fold, Failed>,
+    fold: Fold,
+    state: State,
 }
 
-struct Fold {
-    shrinking: Shrinking,
-    /// How far it has followed the filter.
-    position: Position,
-    /// Whether only what is new is lacking.
-    is_complete: bool,
+#[derive(Clone, Copy)]
+enum State {
+    /// The timer folds it.
+    Begun,
+    /// All is folded.
+    Complete,
+    Failed(Failed),
 }
 
 /// Why a filter was not folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// It was replaced, or has changed in another way than by adds, or too much.
+    /// It was replaced, or has changed in another way than by adds.
     HasChanged,
     /// Its journal would take more than journals may.
     NotFollowed,
@@ -106,11 +107,11 @@ pub fn begin(
     filter: &Filter,
     shrinking: Shrinking,
 ) -> Result<Arc<()>, Failed> {
-    let position = journal::changes(context, filter, None, 0)?.position;
     let key = context.location_of(key).ok_or(Failed::OutOfMemory)?;
+    let fold = Fold::begin(context, filter, shrinking)?;
     let client = Arc::new(()); // 16 bytes
-    let fold = Fold { shrinking, position, is_complete: false };
-    leave_to_timer(context, Job { key, client: Arc::downgrade(&client), fold: Ok(fold) })?;
+    let job = Job { key, client: Arc::downgrade(&client), fold, state: State::Begun };
+    leave_to_timer(context, job)?;
     Ok(client)
 }
 
@@ -141,19 +142,24 @@ pub fn progress(
     let Some(index) = jobs.iter().position(is_this) else {
         return Ok(Progress::NotBegun);
     };
-    if jobs[index].fold.as_ref().is_ok_and(|fold| !fold.is_complete) {
+    if let State::Begun = jobs[index].state {
         return Ok(Progress::GoesOn);
     }
-    let Job { key, client, fold } = jobs.swap_remove(index);
+    let job = jobs.swap_remove(index);
     drop(jobs);
-    let mut fold = fold?;
-    fold.follow(context, filter)?;
-    match fold.shrinking.finish(filter, Promise::Kept)? {
+    if let State::Failed(failed) = job.state {
+        return Err(failed);
+    }
+    if !job.fold.is_of(filter) {
+        return Err(Failed::HasChanged);
+    }
+    let shrinking = replace(&mut *job.fold.folded(), Err(AddError::Full))?;
+    match shrinking.finish(filter, Promise::Kept)? {
         Shrunk::Yes(old) => Ok(Progress::Shrunk(old)),
         Shrunk::Not(None) => Ok(Progress::IsSmallest),
-        Shrunk::Not(Some(shrinking)) => {
-            let fold = Fold { shrinking, is_complete: false, ..fold };
-            leave_to_timer(context, Job { key, client, fold: Ok(fold) })?;
+        Shrunk::Not(Some(next)) => {
+            *job.fold.folded() = Ok(next);
+            leave_to_timer(context, Job { state: State::Begun, ..job })?;
             Ok(Progress::GoesOn)
         }
     }
@@ -163,8 +169,7 @@ pub fn progress(
 fn tick(context: &Context) -> Option<u64> {
     let mut jobs = jobs();
     jobs.retain(|job| job.client.strong_count() > 0);
-    let is_begun = |job: &Job| job.fold.as_ref().is_ok_and(|fold| !fold.is_complete);
-    let index = jobs.iter().position(is_begun)?;
+    let index = jobs.iter().position(|job| matches!(job.state, State::Begun))?;
     if context.must_wait() {
         return Some(time_now() + RETRY_MS);
     }
@@ -180,44 +185,35 @@ fn tick(context: &Context) -> Option<u64> {
 impl Job {
     /// Folds for as long as the budget lasts. At the end, wakes the client.
     fn step(&mut self, context: &Context, begun: Instant) -> Result<(), InUse> {
-        let (Ok(fold), Some(name)) =
-            (&mut self.fold, context.go_to(self.key.database, &self.key.name))
-        else {
+        let Some(name) = context.go_to(self.key.database, &self.key.name) else {
             return Ok(());
         };
         let mut key = context.open_quietly(name.argument())?;
-        let folded = match key.value::<BloomFilter>() {
-            Ok(Some(stored)) => fold.step(context, stored.filter(), begun),
-            _ => Err(Failed::HasChanged),
+        self.state = match key.value::<BloomFilter>() {
+            Ok(Some(stored)) => {
+                let folded = self.fold(stored.filter(), begun);
+                folded.unwrap_or_else(State::Failed)
+            }
+            _ => State::Failed(Failed::HasChanged),
         };
         drop(key);
-        match folded {
-            Ok(()) if !fold.is_complete => return Ok(()),
-            Ok(()) => {}
-            Err(failed) => self.fold = Err(failed),
+        if !matches!(self.state, State::Begun) {
+            context.signal_ready(name.argument()); // it runs after the timer
         }
-        context.signal_ready(name.argument()); // it runs after the timer
         Ok(())
     }
-}
 
-impl Fold {
-    fn step(&mut self, context: &Context, filter: &Filter, begun: Instant) -> Result<(), Failed> {
-        self.follow(context, filter)?;
+    fn fold(&self, filter: &Filter, begun: Instant) -> Result<State, Failed> {
+        if !self.fold.is_of(filter) {
+            return Err(Failed::HasChanged);
+        }
+        let mut folded = self.fold.folded();
+        let shrinking = folded.as_mut().map_err(|error| *error)?;
         while begun.elapsed() < BUDGET {
-            if !self.shrinking.step(filter)? {
-                self.is_complete = true;
-                break;
+            if !shrinking.step(filter)? {
+                return Ok(State::Complete);
             }
         }
-        Ok(())
-    }
-
-    /// Adds what is new in `filter`.
-    fn follow(&mut self, context: &Context, filter: &Filter) -> Result<(), Failed> {
-        let changes = journal::changes(context, filter, Some(self.position), u64::MAX)?;
-        let hashes = changes.hashes.ok_or(Failed::HasChanged)?;
-        self.position = changes.position;
-        Ok(self.shrinking.add(journal::hashes_of(&hashes))?)
+        Ok(State::Begun)
     }
 }

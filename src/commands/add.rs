@@ -138,6 +138,9 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         if end == Err(AddError::Full) && time.is_none() && context.is_replay() {
             end = add_rest(&mut added, SizeLimit::Replay);
         }
+        if let Some(recording) = recording {
+            recording.end(filter);
+        }
         let refusal = end.err().map(|error| match filter.kind() {
             Kind::Counting => ReplyError::of_counting(error),
             Kind::Bloom | Kind::Windowed => ReplyError::of_add(error),

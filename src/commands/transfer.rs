@@ -9,6 +9,7 @@ use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
 use splitbloom_filter::foreign::redisbloom::HEADER;
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter};
+use splitbloom_grammar::changes::Position;
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
@@ -17,15 +18,16 @@ use splitbloom_server::key::WriteKey;
 use splitbloom_server::text::Line;
 
 const ITERATOR: Parameter = Parameter::new(c"iterator", Kind::Integer, Times::Once);
+const POSITION: Parameter = Parameter::new(c"position", Kind::Text, Times::Once);
 const DATA: Parameter = Parameter::new(c"data", Kind::Text, Times::Once);
 
 pub const BF_SCAN_DUMP: Command<ReplyError> = Command {
     name: c"bf.scandump",
-    arity: 3,
+    arity: -3,
     output: Output::Varies,
     summary: c"Returns the next chunk of a Bloom filter, to be loaded elsewhere",
     complexity: CHUNK,
-    parameters: &[Parameter::KEY, ITERATOR],
+    parameters: &[Parameter::KEY, ITERATOR, POSITION.optional()],
     run: scan_dump::<BloomFilters>,
     ..Command::READ
 };
@@ -40,6 +42,8 @@ pub const BF_LOAD_CHUNK: Command<ReplyError> = Command {
 };
 pub const CF_SCAN_DUMP: Command<ReplyError> = Command {
     name: c"cf.scandump",
+    arity: 3,
+    parameters: &[Parameter::KEY, ITERATOR],
     summary: c"Returns the next chunk of a counting filter, to be loaded elsewhere",
     run: scan_dump::<CountingFilters>,
     ..BF_SCAN_DUMP
@@ -61,11 +65,22 @@ pub const BF_LOAD: Command<ReplyError> = Command {
     ..Command::CREATE
 };
 
-/// Replies with the next chunk, and with the iterator of the one after it.
+/// Replies with the next chunk, and with the iterator of the one after it; with null if the filter
+/// is not the one of the position given, and changed since then by adds that are still known.
 fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NOT_NUMERIC)?;
+    let position = match arguments.len() {
+        ..=3 => None,
+        4 => Some(Position::parse(arguments.bytes(3))?),
+        _ => return Err(ReplyError::WRONG_ARITY),
+    };
     let key = context.open_to_read(arguments.at(1));
     let stored: &Stored<F> = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
+    let goes_on = |position| journal::goes_on_from(stored.filter(), position);
+    if position.is_some_and(|position| !position.is_some_and(goes_on)) {
+        context.reply_null();
+        return Ok(());
+    }
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
     let chunk = encode_chunk(stored.filter(), iterator);

@@ -7,21 +7,25 @@
 //! ```text
 //!   recording   adds write in it             ring     the newest hashes
 //!   waiting     clients wait for it          idle     the end of one that nobody asks for
+//!   fold        BF.SHRINK follows, too
 //! ```
 //!
 //! Journals are known by the address of their filter, so that a filter that nobody follows takes no
 //! byte more, and a command on it costs one load ([`is_any`]).
 
+mod fold;
 mod idle;
 mod recording;
 mod ring;
 mod waiting;
 
+pub use fold::Fold;
 pub use recording::Recording;
 pub use ring::bytes_of_all as bytes;
 pub use waiting::{takes_turn, wake_few, Waiter};
 
 use crate::config;
+use fold::Folded;
 use idle::VISITS_OF_A_COMMAND;
 use ring::{has_room, Limits, Ring};
 use splitbloom_filter::hash::ItemHash;
@@ -62,11 +66,14 @@ struct Journal {
     id: u64,
     ring: Ring,
     pulse: Arc<Pulse>,
+    /// What new items are to be added to, if the filter is being folded.
+    fold: Weak<Folded>,
 }
 
 impl Journal {
     fn try_new(id: u64, now: u64) -> Option<Self> {
-        let journal = Self { id, ring: Ring::try_new()?, pulse: Pulse::at(now) };
+        let ring = Ring::try_new()?;
+        let journal = Self { id, ring, pulse: Pulse::at(now), fold: Weak::new() };
         COUNT.increment();
         Some(journal)
     }
@@ -173,6 +180,29 @@ pub enum NotFollowed {
     OutOfMemory,
 }
 
+impl Journals {
+    /// The journal of `filter`, which is asked for now, and begins if there is none.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn of(&mut self, context: &Context, filter: &Filter) -> Result<&mut Journal, NotFollowed> {
+        let (now, address) = (time_now(), address(filter));
+        if let Some(journal) = self.by_address.get(&address) {
+            journal.pulse.beat(now); // first, so that this one does not end
+        }
+        self.visit(VISITS_OF_A_COMMAND, now);
+        if !self.by_address.contains_key(&address) {
+            if !has_room(limits()) {
+                return Err(NotFollowed::OverLimit);
+            }
+            let journal = Journal::try_new(context.random(), now);
+            self.put(address, journal.ok_or(NotFollowed::OutOfMemory)?);
+            idle::visit_later(context, now);
+        }
+        self.by_address.get_mut(&address).ok_or(NotFollowed::OutOfMemory)
+    }
+}
+
 /// What is new in `filter` since `position`, at most `count` hashes. Begins a journal if there is
 /// none. Cost: a copy of what it returns.
 ///
@@ -184,21 +214,8 @@ pub fn changes(
     position: Option<Position>,
     count: u64,
 ) -> Result<Changes, NotFollowed> {
-    let (mut journals, now, address) = (journals(), time_now(), address(filter));
-    if let Some(journal) = journals.by_address.get(&address) {
-        journal.pulse.beat(now); // first, so that this one does not end
-    }
-    journals.visit(VISITS_OF_A_COMMAND, now);
-    if !journals.by_address.contains_key(&address) {
-        if !has_room(limits()) {
-            return Err(NotFollowed::OverLimit);
-        }
-        let journal = Journal::try_new(context.random(), now);
-        journals.put(address, journal.ok_or(NotFollowed::OutOfMemory)?);
-        idle::visit_later(context, now);
-    }
-    let journal = journals.by_address.get(&address);
-    let journal = journal.ok_or(NotFollowed::OutOfMemory)?;
+    let mut journals = journals();
+    let journal = journals.of(context, filter)?;
     let known = position.filter(|position| position.journal == journal.id);
     let hashes = known.map_or(Ok(None), |known| journal.since(known.hashes, count))?;
     let number = match (known, &hashes) {
@@ -206,12 +223,27 @@ pub fn changes(
         _ => journal.ring.next(),
     };
     Ok(Changes {
-        position: Position { journal: journal.id, hashes: number },
+        position: Position {
+            journal: journal.id,
+            hashes: number,
+            in_table: journal.ring.in_table(number),
+        },
         hashes,
         known: Awaited {
             pulse: journal.pulse.clone(),
             hashes: known.map_or(number, |known| known.hashes),
         },
+    })
+}
+
+/// Whether `position` is one in the journal of `filter`, and nothing since then is gone: then the
+/// filter has changed by adds only. It is asked for now.
+pub fn goes_on_from(filter: &Filter, position: Position) -> bool {
+    let journals = journals();
+    let journal = journals.by_address.get(&address(filter));
+    journal.filter(|journal| journal.id == position.journal).is_some_and(|journal| {
+        journal.pulse.beat(time_now());
+        journal.ring.since(position.hashes).is_some()
     })
 }
 
@@ -285,7 +317,7 @@ impl Several {
 
 impl Journals {
     /// The journal of a position.
-    fn at(&self, Position { journal, hashes }: Position) -> Option<Awaited> {
+    fn at(&self, Position { journal, hashes, .. }: Position) -> Option<Awaited> {
         let pulse = self.pulses.get(&journal)?.upgrade()?;
         if pulse.has_ended() {
             return None;
@@ -309,14 +341,6 @@ impl Journals {
             self.by_address.insert(address, journal);
         }
     }
-}
-
-/// The hashes in `bytes`, as [`Changes`] has them.
-pub fn hashes_of(bytes: &[u8]) -> impl Iterator<Item = ItemHash> + '_ {
-    bytes.as_chunks::<8>().0.as_chunks::<2>().0.iter().map(|[place, probes]| ItemHash {
-        place: u64::from_le_bytes(*place),
-        probes: u64::from_le_bytes(*probes),
-    })
 }
 
 fn limits() -> Limits {

@@ -1,19 +1,38 @@
 //! Adds to a filter that clients follow: the hash of each new item goes into its journal.
 
+use super::fold::{self, Folded};
 use super::idle::idle_ms;
 use super::{address, is_any, journals, limits, Journal, Limits};
 use splitbloom_filter::hash::ItemHash;
+use splitbloom_filter::table::Table;
 use splitbloom_filter::Filter;
 use splitbloom_server::clock::time_of_command;
-use std::thread::panicking;
+use std::sync::Arc;
 
-/// An add to a filter that is followed. The journal is complete once this is dropped.
+/// An add to a filter that is followed. Its journal is taken out of the list of journals, and ends
+/// unless [`Recording::end`] puts it back: after a panic the filter may have items that have not
+/// been answered.
 pub struct Recording {
     address: usize,
     limits: Limits,
-    /// Taken out of the list of journals, and put back at the end. `None` if there was no memory
-    /// for a hash, which ends it.
-    journal: Option<Journal>,
+    journal: Journal,
+    /// The fold that goes on.
+    fold: Option<Arc<Folded>>,
+    before: Before,
+}
+
+/// What a filter was before an add.
+struct Before {
+    /// The number of hashes in its journal.
+    hashes: u64,
+    /// Items that were new in its sub-filter.
+    items: u64,
+    /// Pages of its table.
+    pages: u64,
+}
+
+fn items_in_sub_filter(filter: &Filter) -> u64 {
+    filter.bloom().map_or(0, |bloom| bloom.fill().items())
 }
 
 impl Recording {
@@ -31,27 +50,41 @@ impl Recording {
     fn of_followed(filter: &Filter) -> Option<Self> {
         let address = address(filter);
         let journal = journals().by_address.remove(&address)?;
-        let is_idle = journal.pulse.is_idle(time_of_command(), idle_ms());
-        (!is_idle).then(|| Self { address, limits: limits(), journal: Some(journal) })
+        if journal.pulse.is_idle(time_of_command(), idle_ms()) {
+            return None;
+        }
+        let before = Before {
+            hashes: journal.ring.next(),
+            items: items_in_sub_filter(filter),
+            pages: filter.pages(),
+        };
+        let fold = journal.fold.upgrade();
+        Some(Self { address, limits: limits(), journal, fold, before })
     }
 
     /// Notes the hash of an item that was new.
     #[inline]
     pub fn note(&mut self, hash: ItemHash) {
-        let Some(journal) = &mut self.journal else {
-            return;
-        };
-        if journal.ring.push(hash, self.limits).is_none() {
-            self.journal = None;
+        self.journal.ring.push(hash, self.limits);
+        if let Some(folded) = &self.fold {
+            fold::add(folded, hash);
         }
     }
-}
 
-impl Drop for Recording {
-    fn drop(&mut self) {
-        // After a panic, the filter may have items that have not been answered.
-        if let Some(journal) = self.journal.take().filter(|_| !panicking()) {
-            journals().put_back(self.address, journal);
+    /// Ends the add to `filter`.
+    pub fn end(self, filter: &Filter) {
+        let Self { address, mut journal, before, .. } = self;
+        let (ring, items) = (&mut journal.ring, items_in_sub_filter(filter) - before.items);
+        ring.divide(ring.next() - before.hashes, items);
+        let in_table = before.hashes + items;
+        // A copy does not know when a page may not split: see the core's `table/follow`.
+        let is_last = |table: &Table| {
+            let mut hashes = ring.since(in_table.max(ring.first())).into_iter().flatten();
+            hashes.any(|hash| table.is_at_max_depth(*hash, before.pages))
+        };
+        if filter.table().is_some_and(is_last) {
+            ring.begin_anew();
         }
+        journals().put_back(address, journal);
     }
 }

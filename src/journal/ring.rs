@@ -1,5 +1,6 @@
 //! The newest hashes of a filter, numbered from 0 in the order in which they came. The oldest go
-//! when there is no more room, in whole pieces, and the others keep their numbers.
+//! when there is no more room, in whole pieces, and the others keep their numbers. The last of them
+//! may be in the table of the filter, and those before in its sub-filter.
 //!
 //! ```text
 //!   first             next
@@ -58,9 +59,11 @@ pub fn has_room(limits: Limits) -> bool {
 
 /// The newest hashes of a filter.
 pub struct Ring {
-    /// At least one; all but the last are full.
+    /// All but the last are full.
     pieces: VecDeque<Piece>,
     next: u64,
+    /// How many of the last hashes are in the table.
+    in_table: u64,
 }
 
 impl Ring {
@@ -69,7 +72,7 @@ impl Ring {
         let mut pieces = VecDeque::new();
         pieces.try_reserve(1).ok()?;
         pieces.push_back(Piece::try_new()?);
-        Some(Self { pieces, next: 0 })
+        Some(Self { pieces, next: 0, in_table: 0 })
     }
 
     /// The number of the next hash, which is the number of hashes so far.
@@ -77,8 +80,29 @@ impl Ring {
         self.next
     }
 
+    /// How many of the last hashes before `number` are in the table.
+    pub fn in_table(&self, number: u64) -> u64 {
+        number.saturating_sub(self.next - self.in_table)
+    }
+
+    /// The last `new` hashes have come since it was last told; the first `in_sub_filter` of them
+    /// are in the sub-filter, the others in the table.
+    pub fn divide(&mut self, new: u64, in_sub_filter: u64) {
+        if in_sub_filter > 0 && self.in_table > 0 {
+            self.begin_anew(); // no filter does that: no position could say it
+        }
+        self.in_table += new.saturating_sub(in_sub_filter);
+    }
+
+    /// All hashes so far are gone, and whoever has not got them must fetch the filter.
+    pub fn begin_anew(&mut self) {
+        self.pieces.clear();
+        self.next += 1; // so that no position from before is the present one
+        self.in_table = 0;
+    }
+
     /// The number of the oldest hash.
-    fn first(&self) -> u64 {
+    pub fn first(&self) -> u64 {
         let last = self.pieces.back().map_or(0, |piece| piece.0.len());
         let full = self.pieces.len().saturating_sub(1);
         self.next - (full * PIECE + last) as u64
@@ -89,16 +113,19 @@ impl Ring {
         self.pieces.len() as u64 * PIECE_BYTES
     }
 
-    /// Appends a hash; `None` if there is no memory for it. Cost: some 2 ns, and an allocation for
-    /// each piece until `limits` are reached.
-    pub fn push(&mut self, hash: ItemHash, limits: Limits) -> Option<()> {
+    /// Appends a hash, or begins anew if there is no memory for it. Cost: some 2 ns, and an
+    /// allocation for each piece until `limits` are reached.
+    pub fn push(&mut self, hash: ItemHash, limits: Limits) {
         if self.pieces.back().is_none_or(|piece| piece.0.len() == PIECE) {
-            let piece = self.new_piece(limits)?;
+            let Some(piece) = self.new_piece(limits) else {
+                return self.begin_anew();
+            };
             self.pieces.push_back(piece); // into reserved room
         }
-        self.pieces.back_mut()?.0.push(hash); // likewise
-        self.next += 1;
-        Some(())
+        if let Some(piece) = self.pieces.back_mut() {
+            piece.0.push(hash); // likewise
+            self.next += 1;
+        }
     }
 
     /// An empty piece, with room for it: a new one or, at the limits, the oldest. More of the
@@ -164,7 +191,7 @@ mod tests {
                     let before = all.len() as u64 - ring.first();
                     let was_full = before.is_multiple_of(PIECE as u64);
                     let next = hash(all.len() as u64);
-                    ring.push(next, limits).unwrap();
+                    ring.push(next, limits);
                     all.push(next);
                     let (now, most) = (all.len() as u64 - ring.first(), limits.hashes);
                     if !was_full || before == 0 {
@@ -190,9 +217,38 @@ mod tests {
     }
 
     #[test]
+    fn a_position_says_how_many_of_the_hashes_before_it_are_in_the_table() {
+        let mut ring = Ring::try_new().unwrap();
+        let mut add = |new: u64, in_sub_filter| {
+            (0..new).for_each(|n| ring.push(hash(n), NO_LIMIT));
+            ring.divide(new, in_sub_filter);
+            let positions = [0, 4, 5, 7, ring.next()];
+            (ring.next(), positions.map(|number| ring.in_table(number)), read(&ring, 5))
+        };
+        assert_eq!(add(4, 4), (4, [0; 5], None));
+        assert_eq!(add(3, 1), (7, [0, 0, 0, 2, 2], Some(vec![hash(1), hash(2)])));
+        assert_eq!(add(2, 0).1, [0, 0, 0, 2, 4]);
+        // None is in the sub-filter after one in the table.
+        assert_eq!(add(2, 1), (12, [0, 0, 0, 0, 1], None));
+        assert_eq!(add(1, 0).1, [0, 0, 0, 0, 2]);
+    }
+
+    #[test]
+    fn a_ring_that_begins_anew_knows_no_position_from_before() {
+        let mut ring = Ring::try_new().unwrap();
+        (0..10).for_each(|n| ring.push(hash(n), NO_LIMIT));
+        ring.begin_anew();
+        assert_eq!((ring.bytes(), ring.next()), (0, 11));
+        assert!((0..=10).all(|number| read(&ring, number).is_none()));
+        assert_eq!(read(&ring, 11), Some(vec![]));
+        ring.push(hash(1), NO_LIMIT);
+        assert_eq!(read(&ring, 11), Some(vec![hash(1)]));
+    }
+
+    #[test]
     fn a_ring_without_limits_keeps_everything() {
         let mut ring = Ring::try_new().unwrap();
-        (0..10_000).for_each(|n| ring.push(hash(n), NO_LIMIT).unwrap());
+        (0..10_000).for_each(|n| ring.push(hash(n), NO_LIMIT));
         assert_eq!(read(&ring, 0).unwrap().len(), 10_000);
         assert_eq!(ring.bytes(), 40 * PIECE_BYTES);
     }

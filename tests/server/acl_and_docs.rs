@@ -130,7 +130,7 @@ const TABLE: [Row; 34] = [
     },
     Row {
         name: "bf.scandump",
-        arity: 3,
+        arity: -3,
         flags: &["readonly"],
         access: &["RO", "access"],
         example: "BF.SCANDUMP k 0",

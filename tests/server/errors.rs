@@ -71,7 +71,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("BF.INFO filter CAPACITY SIZE", "ERR wrong number of arguments for 'bf.info' command"),
     ("BF.SCANDUMP", "ERR wrong number of arguments for 'bf.scandump' command"),
     ("BF.SCANDUMP k", "ERR wrong number of arguments for 'bf.scandump' command"),
-    ("BF.SCANDUMP k 0 1", "ERR wrong number of arguments for 'bf.scandump' command"),
+    ("BF.SCANDUMP k 0 0 0", "ERR wrong number of arguments for 'bf.scandump' command"),
     ("BF.LOADCHUNK", "ERR wrong number of arguments for 'bf.loadchunk' command"),
     ("BF.LOADCHUNK k 1", "ERR wrong number of arguments for 'bf.loadchunk' command"),
     ("BF.LOADCHUNK k 1 a b", "ERR wrong number of arguments for 'bf.loadchunk' command"),

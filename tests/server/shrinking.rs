@@ -65,6 +65,21 @@ fn what_is_added_while_a_large_filter_shrinks_is_in_it() {
     }
 }
 
+/// The journal of the filter holds far less than one batch.
+#[test]
+fn a_batch_of_any_size_may_come_while_a_large_filter_shrinks() {
+    let server = Server::configured(&["bf.max-followed-items 256"]);
+    let mut db = server.connect();
+    reserve_large(&mut db, "k");
+    let mut next = ITEMS;
+    let capacity = shrink_while(server.connect(), "k", || {
+        add_items(&mut db, "k", next..next + 5_000);
+        next += 5_000;
+    });
+    assert!(capacity.integer() >= 3_000_000, "{capacity}");
+    assert_eq!(missing_items(&mut db, "k", 0..next), 0);
+}
+
 /// Shrinks `k` and sends `command` meanwhile, until the command comes before the end. It does at
 /// once, unless the machine stands still. Returns the server.
 fn interrupted_by(command: &str, errors: &[&str]) -> Server {

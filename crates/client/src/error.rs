@@ -24,6 +24,10 @@ pub enum Error {
     Forked,
     /// A reply that the command never gives.
     Unexpected(String),
+    /// The filter of this key was replaced, cleared, united or loaded while it was fetched.
+    Replaced(Vec<u8>),
+    /// The filter of this key changes faster than it is followed: its journal holds too little.
+    Outpaced(Vec<u8>),
 }
 
 impl fmt::Display for Error {
@@ -54,6 +58,15 @@ impl fmt::Display for Error {
             Self::Unreachable(error) => write!(out, "{error}"),
             Self::Forked => write!(out, "not followed since this process was forked"),
             Self::Unexpected(reply) => write!(out, "unexpected reply: {reply}"),
+            Self::Replaced(key) => {
+                write!(out, "{} was replaced or changed while it was fetched", name(key))
+            }
+            Self::Outpaced(key) => write!(
+                out,
+                "{} changes faster than it is followed: raise bf.max-followed-items, and \
+                 bf.max-journal-bytes",
+                name(key)
+            ),
         }
     }
 }

@@ -20,26 +20,35 @@ pub struct Position {
     pub journal: u64,
     /// The number of hashes so far.
     pub hashes: u64,
+    /// How many of the last of them are in the table of the filter, those before in its sub-filter.
+    pub in_table: u64,
 }
 
 impl Display for Position {
     fn fmt(&self, out: &mut Formatter<'_>) -> Formatted {
-        write!(out, "{:016x}-{}", self.journal, self.hashes)
+        write!(out, "{:016x}-{}-{}", self.journal, self.hashes, self.in_table)
     }
 }
 
 impl Position {
     /// Parses a `word` that `Display` wrote; `None` for `0`, where a client begins.
-    fn parse(word: &[u8]) -> Result<Option<Self>, WordsError> {
+    ///
+    /// # Errors
+    /// `BadPosition`.
+    pub fn parse(word: &[u8]) -> Result<Option<Self>, WordsError> {
         if word == b"0" {
             return Ok(None);
         }
-        let (journal, rest) = word.split_at_checked(16).ok_or(WordsError::BadPosition)?;
-        let journal = parse_seed(journal).ok_or(WordsError::BadPosition)?;
-        let hashes = rest.strip_prefix(b"-");
-        let hashes = hashes.and_then(|digits| parse_within(digits, 0..=u64::MAX >> 1).ok());
-        let hashes = hashes.ok_or(WordsError::BadPosition)?;
-        Ok(Some(Self { journal, hashes }))
+        Self::parts(word).map(Some).ok_or(WordsError::BadPosition)
+    }
+
+    fn parts(word: &[u8]) -> Option<Self> {
+        let (journal, rest) = word.split_at_checked(16)?;
+        let mut numbers = rest.strip_prefix(b"-")?.split(|byte| *byte == b'-');
+        let mut number = || parse_within(numbers.next()?, 0..=u64::MAX >> 1).ok();
+        let (journal, hashes, in_table) = (parse_seed(journal)?, number()?, number()?);
+        let is_one = in_table <= hashes && numbers.next().is_none();
+        is_one.then_some(Self { journal, hashes, in_table })
     }
 }
 
@@ -118,8 +127,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_position_is_read_as_it_was_written(journal: u64, hashes in 0..=u64::MAX >> 1) {
-            let position = Position { journal, hashes };
+        fn a_position_is_read_as_it_was_written(
+            journal: u64,
+            hashes in 0..=u64::MAX >> 1,
+            share in 0.0..=1.0f64,
+        ) {
+            let in_table = ((hashes as f64 * share) as u64).min(hashes);
+            let position = Position { journal, hashes, in_table };
             let read = Position::parse(position.to_string().as_bytes());
             prop_assert_eq!(read, Ok(Some(position)));
         }
@@ -135,13 +149,13 @@ mod tests {
 
     #[test]
     fn options_come_in_any_order_and_case() {
-        let position = Some(Position { journal: 255, hashes: 3 });
+        let position = Some(Position { journal: 255, hashes: 3, in_table: 1 });
         for (line, count, block) in [
-            ("00000000000000ff-3", MAX_CHANGES, None),
-            ("00000000000000FF-3 count 7", 7, None),
-            ("00000000000000ff-3 BLOCK 0", MAX_CHANGES, Some(0)),
-            ("00000000000000ff-3 Block 9 COUNT 65536", MAX_CHANGES, Some(9)),
-            ("00000000000000ff-3 COUNT 1 BLOCK 1 COUNT 2 BLOCK 3", 2, Some(3)),
+            ("00000000000000ff-3-1", MAX_CHANGES, None),
+            ("00000000000000FF-3-1 count 7", 7, None),
+            ("00000000000000ff-3-1 BLOCK 0", MAX_CHANGES, Some(0)),
+            ("00000000000000ff-3-1 Block 9 COUNT 65536", MAX_CHANGES, Some(9)),
+            ("00000000000000ff-3-1 COUNT 1 BLOCK 1 COUNT 2 BLOCK 3", 2, Some(3)),
         ] {
             assert_eq!(parse(line), Ok((position, count, block)), "{line}");
         }
@@ -150,11 +164,11 @@ mod tests {
 
     #[test]
     fn everything_after_also_is_a_position() {
-        let words = words("0 BLOCK 3 ALSO 00000000000000ff-3 0");
+        let words = words("0 BLOCK 3 ALSO 00000000000000ff-3-1 0");
         let following = parse_changes(&words).expect("they are right");
         assert_eq!((following.block, following.count), (Some(3), MAX_CHANGES));
         let several: Vec<_> = following.several().expect("several").collect();
-        assert_eq!(several, [None, Some(Position { journal: 255, hashes: 3 }), None]);
+        assert_eq!(several, [None, Some(Position { journal: 255, hashes: 3, in_table: 1 }), None]);
         assert!(parse_changes(&words[..3]).expect("they are right").several().is_none());
     }
 
@@ -167,11 +181,16 @@ mod tests {
             ("$", WordsError::BadPosition),
             ("00000000000000ff", WordsError::BadPosition),
             ("00000000000000ff-", WordsError::BadPosition),
-            ("00000000000000ff-03", WordsError::BadPosition),
-            ("00000000000000ff--3", WordsError::BadPosition),
-            ("00000000000000ff-3x", WordsError::BadPosition),
-            ("00000000000000fg-3", WordsError::BadPosition),
-            ("00000000000000ff-9223372036854775808", WordsError::BadPosition),
+            ("00000000000000ff-3", WordsError::BadPosition),
+            ("00000000000000ff-3-", WordsError::BadPosition),
+            ("00000000000000ff-3-4", WordsError::BadPosition),
+            ("00000000000000ff-3-1-1", WordsError::BadPosition),
+            ("00000000000000ff-03-1", WordsError::BadPosition),
+            ("00000000000000ff-3-01", WordsError::BadPosition),
+            ("00000000000000ff--3-1", WordsError::BadPosition),
+            ("00000000000000ff-3x-1", WordsError::BadPosition),
+            ("00000000000000fg-3-1", WordsError::BadPosition),
+            ("00000000000000ff-9223372036854775808-0", WordsError::BadPosition),
             ("0 COUNT", WordsError::WrongArity),
             ("0 COUNT x", WordsError::BadCount),
             ("0 COUNT 0", WordsError::CountRange),

@@ -106,7 +106,7 @@ fn a_reply_that_can_be_given_is_given_at_once() {
     db.run("BF.ADD f b");
     let (_, hashes) = changes(&mut db, &format!("f {now} BLOCK 0"));
     assert_eq!(hashes.expect("news").len(), 1);
-    let ahead = format!("{}-7", &now[..16]);
+    let ahead = format!("{}-7-0", &now[..16]);
     assert_eq!(changes(&mut db, &format!("f {ahead} BLOCK 0")).1, None);
     assert_eq!(db.ask("BF.CHANGES missing 0 BLOCK 0"), "-ERR not found");
 }
@@ -374,7 +374,7 @@ fn a_replica_serves_followers_of_its_own_and_goes_on_when_it_is_promoted() {
     db.run("BF.RESERVE f 0.01 10 EXPANSION 1");
     primary.wait_for(&replica);
     let mut follower = Follower::default();
-    follower.step(&mut there, "f", "").expect("a follower");
+    follower.catch_up(&mut there, "f", "").expect("a follower");
     let at_primary = position(&mut db, "f");
     assert_eq!(changes(&mut there, &format!("f {at_primary}")).1, None);
 

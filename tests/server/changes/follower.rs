@@ -1,7 +1,8 @@
-//! A follower of a filter: a copy of it in this process.
+//! A follower of a filter: a copy of it in this process, step by step as docs/followers.md says.
 
 use crate::harness::{scan_dump, Connection, Reply};
 use splitbloom_filter::codec::{load_chunk, Chunk};
+use splitbloom_filter::filter::Part;
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::{Filter, SizeLimit};
 
@@ -33,49 +34,83 @@ pub fn position(db: &mut Connection, key: &str) -> String {
     changes(db, &format!("{key} 0")).0
 }
 
-/// A filter of a server.
-pub fn fetched(db: &mut Connection, key: &str) -> Filter {
-    let mut filter = None;
-    for (_, chunk) in scan_dump(db, key) {
-        let chunk = Chunk::parse(&chunk).expect("a chunk");
-        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited);
-        filter = begun.expect("the next chunk").or(filter);
-    }
-    filter.expect("chunks")
+/// How many of the last hashes before a position are in the table.
+fn in_table(position: &str) -> usize {
+    let number = position.rsplit('-').next().map(str::parse);
+    number.expect("numbers").expect("a number")
 }
 
-/// A copy of a filter, up to a position.
+/// A copy of a filter, up to a position, or a part of it.
 #[derive(Default)]
 pub struct Follower {
     pub copy: Option<Filter>,
     position: Option<String>,
+    /// The iterator of the next chunk while it fetches.
+    next: Option<i64>,
+    /// Fetches that have begun.
     pub fetches: u64,
 }
 
 impl Follower {
-    /// Asks once, and does what the reply says. `Err` is an error reply.
-    pub fn step(&mut self, db: &mut Connection, key: &str, options: &str) -> Result<usize, String> {
-        let before = self.position.as_deref().unwrap_or("0");
-        let reply = db.line(&format!("BF.CHANGES {key} {before} {options}"));
+    /// Asks once, and does what the replies say. `Err` is an error reply. Returns whether there may
+    /// be more.
+    pub fn step(&mut self, db: &mut Connection, key: &str, options: &str) -> Result<bool, String> {
+        let Some(position) = self.position.clone() else {
+            return self.begin(db, key);
+        };
+        if let Some(iterator) = self.next {
+            let chunk = db.line(&format!("BF.SCANDUMP {key} {iterator} {position}"));
+            match chunk {
+                Reply::Null => return self.begin(db, key),
+                Reply::Error(text) => return self.fail(text),
+                chunk => self.load(&chunk),
+            }
+        }
+        let options = if self.next.is_some() { "" } else { options };
+        let reply = db.line(&format!("BF.CHANGES {key} {position} {options}"));
         if let Reply::Error(text) = reply {
-            (self.copy, self.position) = (None, None);
-            return Err(text);
+            return self.fail(text);
+        }
+        let (position, Some(hashes)) = read(&reply) else {
+            return self.begin(db, key);
+        };
+        let copy = self.copy.as_mut().expect("a first chunk");
+        let (of_sub_filter, of_table) =
+            hashes.split_at(hashes.len().saturating_sub(in_table(&position)));
+        copy.follow(Part::SubFilter, of_sub_filter).expect("memory");
+        copy.follow(Part::Table, of_table).expect("memory");
+        self.position = Some(position);
+        Ok(self.next.is_some() || !hashes.is_empty())
+    }
+
+    /// Notes the position, from which it fetches.
+    fn begin(&mut self, db: &mut Connection, key: &str) -> Result<bool, String> {
+        let reply = db.line(&format!("BF.CHANGES {key} 0"));
+        if let Reply::Error(text) = reply {
+            return self.fail(text);
         }
         let (position, hashes) = read(&reply);
-        self.position = Some(position);
-        match (hashes, &mut self.copy) {
-            (Some(hashes), Some(copy)) => {
-                let added =
-                    copy.add_hashes(hashes.iter().copied(), 0, SizeLimit::Replay, |_, _| {});
-                added.expect("an item that the server has");
-                Ok(hashes.len())
-            }
-            (Some(_), None) => panic!("changes of what was never fetched"),
-            (None, _) => {
-                self.copy = Some(fetched(db, key));
-                self.fetches += 1;
-                Ok(0)
-            }
+        assert_eq!(hashes, None);
+        (self.position, self.next, self.copy) = (Some(position), Some(0), None);
+        self.fetches += 1;
+        Ok(true)
+    }
+
+    fn fail(&mut self, text: String) -> Result<bool, String> {
+        let fetches = self.fetches;
+        *self = Self { fetches, ..Self::default() };
+        Err(text)
+    }
+
+    fn load(&mut self, chunk: &Reply) {
+        let [next, bytes] = chunk.elements() else {
+            panic!("expected two elements: {chunk}");
+        };
+        self.next = Some(next.integer()).filter(|next| *next != 0);
+        if self.next.is_some() {
+            let chunk = Chunk::parse(bytes.bytes()).expect("a chunk");
+            let begun = load_chunk(self.copy.as_mut(), &chunk, SizeLimit::Unlimited);
+            self.copy = begun.expect("the next chunk").or(self.copy.take());
         }
     }
 
@@ -86,7 +121,7 @@ impl Follower {
         key: &str,
         options: &str,
     ) -> Result<(), String> {
-        while self.step(db, key, options)? > 0 {}
+        while self.step(db, key, options)? {}
         Ok(())
     }
 

@@ -14,10 +14,13 @@ fn follow(db: &mut Connection, key: &str) -> String {
 
 fn kept(db: &mut Connection, key: &str) -> u64 {
     let now = position(db, key);
-    let (id, end) = now.split_once('-').expect("a position");
+    let numbers: Vec<&str> = now.split('-').collect();
+    let [id, end, _] = numbers.as_slice() else {
+        panic!("no position: {now}");
+    };
     let end: u64 = end.parse().expect("a number");
     let is_kept = |db: &mut Connection, from: u64| {
-        changes(db, &format!("{key} {id}-{from} COUNT 1")).1.is_some()
+        changes(db, &format!("{key} {id}-{from}-0 COUNT 1")).1.is_some()
     };
     let (mut gone, mut known) = (0, end);
     while gone < known {

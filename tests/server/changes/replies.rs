@@ -1,10 +1,22 @@
 //! What BF.CHANGES replies without waiting.
 
-use super::follower::{changes, fetched, position, Follower};
+use super::follower::{changes, position, Follower};
 use crate::errors::check_errors;
-use crate::harness::{add_items, item, Family, Server, Specimens};
+use crate::harness::{add_items, item, scan_dump, Connection, Family, Server, Specimens};
+use splitbloom_filter::codec::{load_chunk, Chunk};
 use splitbloom_filter::hash::ItemHash;
-use splitbloom_filter::Filter;
+use splitbloom_filter::{Filter, SizeLimit};
+
+/// A filter of a server.
+fn fetched(db: &mut Connection, key: &str) -> Filter {
+    let mut filter = None;
+    for (_, chunk) in scan_dump(db, key) {
+        let chunk = Chunk::parse(&chunk).expect("a chunk");
+        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited);
+        filter = begun.expect("the next chunk").or(filter);
+    }
+    filter.expect("chunks")
+}
 
 fn hashes(filter: &Filter, items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<ItemHash> {
     let seed = filter.parameters().seed;
@@ -21,8 +33,8 @@ fn a_reply_has_the_position_and_the_hashes_of_new_items() {
         db.run("BF.MADD f a b");
         let (begin, none) = changes(&mut db, "f 0");
         assert_eq!(none, None, "the filter must be fetched first");
-        let (id, number) = begin.split_once('-').expect("id and number");
-        assert_eq!((id.len(), number), (16, "0"));
+        let (id, numbers) = begin.split_once('-').expect("id and numbers");
+        assert_eq!((id.len(), numbers), (16, "0-0"));
         assert!(id.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let filter = fetched(&mut db, "f");
 
@@ -33,7 +45,8 @@ fn a_reply_has_the_position_and_the_hashes_of_new_items() {
         db.run("BF.INSERT f ITEMS e g");
         db.run("BF.PACKADD f LINES h");
         let all = hashes(&filter, ["c", "d", "e", "g", "h"]);
-        let at = |number: usize| format!("{id}-{number}");
+        // The filter is a table.
+        let at = |number: usize| format!("{id}-{number}-{number}");
         let ask = |db: &mut _, from: usize, options: &str| {
             changes(db, &format!("f {} {options}", at(from)))
         };
@@ -60,13 +73,13 @@ fn a_position_of_another_journal_is_one_that_nobody_is_at() {
     assert_ne!(f, g);
     assert_eq!(changes(&mut db, &format!("f {g}")), (f.clone(), None));
     for position in
-        ["0000000000000000-0", "ffffffffffffffff-0", "0000000000000000-9223372036854775807"]
+        ["0000000000000000-0-0", "ffffffffffffffff-0-0", "0000000000000000-9223372036854775807-0"]
     {
         assert_eq!(changes(&mut db, &format!("f {position}")), (f.clone(), None));
     }
     let id = &f[..16];
     for number in [1, i64::MAX] {
-        assert_eq!(changes(&mut db, &format!("f {id}-{number}")), (f.clone(), None));
+        assert_eq!(changes(&mut db, &format!("f {id}-{number}-0")), (f.clone(), None));
     }
 }
 
@@ -88,10 +101,15 @@ fn errors_say_what_is_wrong() {
         ("BF.CHANGES f 0-0", position),
         ("BF.CHANGES f 0000000000000000", position),
         ("BF.CHANGES f 0000000000000000-", position),
-        ("BF.CHANGES f 0000000000000000-x", position),
-        ("BF.CHANGES f 0000000000000000-01", position),
-        ("BF.CHANGES f 0000000000000000-9223372036854775808", position),
-        ("BF.CHANGES f 000000000000000g-0", position),
+        ("BF.CHANGES f 0000000000000000-x-0", position),
+        ("BF.CHANGES f 0000000000000000-1", position),
+        ("BF.CHANGES f 0000000000000000-01-0", position),
+        ("BF.CHANGES f 0000000000000000-1-2", position),
+        ("BF.CHANGES f 0000000000000000-9223372036854775808-0", position),
+        ("BF.CHANGES f 000000000000000g-0-0", position),
+        ("BF.SCANDUMP f 0 x", position),
+        ("BF.SCANDUMP f 0 00", position),
+        ("BF.SCANDUMP f 0 0 0", "ERR wrong number of arguments for 'bf.scandump' command"),
         ("BF.CHANGES f 0 x", "ERR syntax error"),
         ("BF.CHANGES f 0 COUNT", arity),
         ("BF.CHANGES f 0 COUNT x", "ERR bad count"),
@@ -150,7 +168,7 @@ fn a_reply_has_at_most_a_mebibyte() {
     let (end, rest) = changes(&mut db, &format!("f {next}"));
     let lengths = [first, rest].map(|hashes| hashes.expect("hashes").len());
     assert_eq!(lengths, [1 << 16, new - (1 << 16)]);
-    assert_eq!(end, format!("{}-{new}", &begin[..16]));
+    assert_eq!(end, format!("{}-{new}-0", &begin[..16]));
 }
 
 #[test]
@@ -185,7 +203,7 @@ fn a_follower_needs_two_commands_and_may_only_read() {
     let mut follow = server.connect();
     follow.run("AUTH follows any");
     let mut follower = Follower::default();
-    follower.step(&mut follow, "seen:1", "").expect("a follower");
+    follower.catch_up(&mut follow, "seen:1", "").expect("a follower");
     db.run("BF.ADD seen:1 b");
     follower.step(&mut follow, "seen:1", "BLOCK 0").expect("news");
     assert!(follower.contains(b"a") && follower.contains(b"b"));

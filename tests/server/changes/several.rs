@@ -45,7 +45,7 @@ fn the_reply_names_the_places_of_the_filters_with_news() {
         assert_eq!(db.ask(&format!("BF.CHANGES b {b} ALSO {d}")), "[]");
         db.run("DEL d");
         eventually("its end is news", || db.ask(&format!("BF.CHANGES b {b} ALSO {d}")) == "[:1]");
-        let unknown = "0000000000000000-0";
+        let unknown = "0000000000000000-0-0";
         assert_eq!(db.ask(&format!("BF.CHANGES b 0 ALSO {unknown} {b} 0")), "[:0, :1, :3]");
     }
 }

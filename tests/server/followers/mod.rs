@@ -2,6 +2,7 @@
 
 mod fork;
 mod model;
+mod steps;
 
 use crate::harness::{
     absent_item, add_items, eventually, item, patient, scan_dump, Connection, Link, Server,

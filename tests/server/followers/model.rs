@@ -64,7 +64,8 @@ impl Model {
             10..12 => sleep(Duration::from_millis(random.below(20))),
             _ => {
                 if !exists {
-                    db.run(&format!("BF.RESERVE {key} 0.001 500 EXPANSION 1 {SEED}"));
+                    // With this error rate the server finds many by chance.
+                    db.run(&format!("BF.RESERVE {key} 0.1 500 EXPANSION 1 {SEED}"));
                 }
                 let first = random.below(1 << 16);
                 let numbers = first..first + 1 + random.below(30);

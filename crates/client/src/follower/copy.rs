@@ -1,10 +1,11 @@
 //! The filters of a follower, which its worker writes and everyone else reads.
 
+use super::reply::Changes;
 use super::Status;
 use crate::fork::{generation, ForkLock};
 use crate::Error;
-use splitbloom_filter::hash::ItemHash;
-use splitbloom_filter::{AddError, Filter, SizeLimit};
+use splitbloom_filter::filter::Part;
+use splitbloom_filter::{AddError, Filter, ItemHash};
 use splitbloom_partition::Partitions;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -48,13 +49,13 @@ impl State {
     fn apply(
         &mut self,
         partition: usize,
-        hashes: &[ItemHash],
+        (part, hashes): (Part, &[ItemHash]),
         position: &[u8],
     ) -> Result<(), AddError> {
         let filter = self.filters.as_mut().and_then(|filters| filters.get_mut(partition));
         if let (Some(filter), Some(at)) = (filter, self.positions.get_mut(partition)) {
             BEGINNING.clone_into(at);
-            apply(filter, hashes)?;
+            filter.follow(part, hashes)?;
             position.clone_into(at);
         }
         Ok(())
@@ -216,22 +217,20 @@ impl Copy {
     ///
     /// # Errors
     /// `OutOfMemory`; some of them are missing then.
-    pub fn apply(
-        &self,
-        partition: usize,
-        hashes: &[ItemHash],
-        position: &[u8],
-    ) -> Result<(), AddError> {
-        if hashes.is_empty() && self.is_at(partition, position) {
+    pub fn apply(&self, partition: usize, changes: &Changes) -> Result<(), AddError> {
+        if changes.is_empty() && self.is_at(partition, &changes.position) {
             return Ok(());
         }
-        let mut turns = hashes.chunks(TURN).peekable();
+        let parts = changes.parts().into_iter();
+        let mut turns = parts
+            .flat_map(|(part, hashes)| hashes.chunks(TURN).map(move |hashes| (part, hashes)))
+            .peekable();
         loop {
-            let turn = turns.next().unwrap_or_default();
-            let position = turns.peek().map_or(position, |_| BEGINNING);
+            let turn = turns.next().unwrap_or((Part::Table, &[]));
+            let position = turns.peek().map_or(changes.position.as_slice(), |_| BEGINNING);
             self.state.write(|state| {
                 // With the lock, so that whoever finds an item finds it counted.
-                self.changes.fetch_add(turn.len() as u64, Relaxed);
+                self.changes.fetch_add(turn.1.len() as u64, Relaxed);
                 state.apply(partition, turn, position)
             })?;
             if turns.peek().is_none() {
@@ -257,13 +256,4 @@ impl Copy {
     pub fn failed(&self, error: Error) {
         self.state.write(|state| state.error = Some(error));
     }
-}
-
-/// Adds items that are new on the server. It had room for them, so this filter has: it may count
-/// some twice, in a chunk and among the changes.
-///
-/// # Errors
-/// `OutOfMemory`.
-pub(super) fn apply(filter: &mut Filter, hashes: &[ItemHash]) -> Result<(), AddError> {
-    filter.add_hashes(hashes.iter().copied(), 0, SizeLimit::Replay, |_, _| ())
 }

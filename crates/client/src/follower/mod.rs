@@ -8,10 +8,13 @@
 //!
 //! # What a copy promises
 //! An item that was acknowledged to its writer more than [`Follower::staleness`] ago, and is still
-//! in the server's filter, is never absent. For the order of the three steps suffices: whatever is
-//! added after the position is noted is among the changes since it, whether a chunk of the fetch
-//! has it or not, and an item that is added twice changes nothing. A filter that was replaced
-//! meanwhile is not published: its position is unknown to the server.
+//! in the server's filter, is never absent:
+//!
+//! - Whatever is added after the position is noted is among the changes since it, whether a chunk
+//!   of the fetch has it or not, and is applied to the part in which the server has it
+//!   ([`Filter::follow`](splitbloom_filter::Filter::follow)).
+//! - Each chunk and each change comes with the position, so all are of one filter, which has changed
+//!   by adds only. If it is another one, the follower begins anew.
 //!
 //! A replica promises what it has: its lag comes on top.
 //!
@@ -21,6 +24,8 @@
 //! unused: it belongs to a thread that is not there.
 
 mod copy;
+#[cfg(test)]
+mod protocol_tests;
 mod reply;
 mod worker;
 

@@ -1,8 +1,9 @@
-//! What BF.CHANGES returns.
+//! What BF.CHANGES and BF.SCANDUMP return.
 
 use crate::Error;
 use redis::Value;
-use splitbloom_filter::hash::ItemHash;
+use splitbloom_filter::filter::Part;
+use splitbloom_filter::{AddError, Filter, ItemHash};
 
 /// The most hashes in one reply: a reply with as many may not be all.
 pub(super) const MAX_CHANGES: usize = 1 << 16;
@@ -13,6 +14,43 @@ pub(super) struct Changes {
     pub position: Vec<u8>,
     /// `None` if the filter is to be fetched.
     pub hashes: Option<Vec<ItemHash>>,
+    /// How many of the last hashes are in the table, those before in the sub-filter.
+    in_table: usize,
+}
+
+impl Changes {
+    /// Whether nothing is new.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// The hashes of either part, in order.
+    pub fn parts(&self) -> [(Part, &[ItemHash]); 2] {
+        let hashes = self.hashes.as_deref().unwrap_or_default();
+        let (of_sub_filter, of_table) = hashes.split_at(hashes.len().saturating_sub(self.in_table));
+        [(Part::SubFilter, of_sub_filter), (Part::Table, of_table)]
+    }
+
+    /// Applies them to a copy.
+    ///
+    /// # Errors
+    /// As [`Filter::follow`].
+    pub fn apply_to(&self, filter: &mut Filter) -> Result<(), AddError> {
+        self.parts().into_iter().try_for_each(|(part, hashes)| filter.follow(part, hashes))
+    }
+
+    /// Whether they are of the journal that `position` is of.
+    pub fn are_of_journal_of(&self, position: &[u8]) -> bool {
+        let journal =
+            |position: &[u8]| position.split(|byte| *byte == b'-').next().map(<[u8]>::to_vec);
+        journal(&self.position) == journal(position)
+    }
+}
+
+/// How many of the last hashes before a position are in the table: its last number.
+fn in_table(position: &[u8]) -> Option<usize> {
+    let number = position.rsplit(|byte| *byte == b'-').next()?;
+    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 impl Changes {
@@ -53,14 +91,33 @@ pub(super) fn parse(reply: Value) -> Result<Option<Changes>, Error> {
                     Value::BulkString(bytes) => hashes(&bytes).map(Some),
                     _ => None,
                 };
-                if let Some(hashes) = hashes {
-                    return Ok(Some(Changes { position, hashes }));
+                if let (Some(hashes), Some(in_table)) = (hashes, in_table(&position)) {
+                    return Ok(Some(Changes { position, hashes, in_table }));
                 }
             }
         }
         _ => {}
     }
     Err(Error::Unexpected("to BF.CHANGES".into()))
+}
+
+/// A chunk, and the iterator of the next one; no bytes at the end. `None` if the filter is not, or
+/// not any more, the one of the position.
+///
+/// # Errors
+/// `Unexpected` for a reply that the command never gives.
+pub(super) fn parse_chunk(reply: Value) -> Result<Option<(i64, Vec<u8>)>, Error> {
+    match reply {
+        Value::Nil => return Ok(None),
+        Value::Array(parts) => {
+            if let Ok([Value::Int(next), Value::BulkString(bytes)]) = <[Value; 2]>::try_from(parts)
+            {
+                return Ok(Some((next, bytes)));
+            }
+        }
+        _ => {}
+    }
+    Err(Error::Unexpected("to BF.SCANDUMP".into()))
 }
 
 /// The hashes, of 16 bytes each: two little-endian numbers.
@@ -83,22 +140,26 @@ fn hashes(bytes: &[u8]) -> Option<Vec<ItemHash>> {
 mod tests {
     use super::*;
 
+    fn value(reply: &str) -> Value {
+        redis::parse_redis_value(reply.as_bytes()).expect("a reply")
+    }
+
     fn parsed(reply: &str) -> Result<Option<Changes>, Error> {
-        parse(redis::parse_redis_value(reply.as_bytes()).expect("a reply"))
+        parse(value(reply))
     }
 
     #[test]
     fn a_reply_has_a_position_and_hashes_or_none() {
         let hash = "\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0";
-        let changes = |hashes| Some(Changes { position: b"7-1".to_vec(), hashes });
+        let changes = |hashes| Some(Changes { position: b"7-9-1".to_vec(), hashes, in_table: 1 });
         for (reply, expected) in [
             ("*-1\r\n".to_owned(), None),
             ("_\r\n".to_owned(), None),
-            ("*2\r\n$3\r\n7-1\r\n$-1\r\n".to_owned(), changes(None)),
-            ("*2\r\n$3\r\n7-1\r\n_\r\n".to_owned(), changes(None)),
-            ("*2\r\n$3\r\n7-1\r\n$0\r\n\r\n".to_owned(), changes(Some(vec![]))),
+            ("*2\r\n$5\r\n7-9-1\r\n$-1\r\n".to_owned(), changes(None)),
+            ("*2\r\n$5\r\n7-9-1\r\n_\r\n".to_owned(), changes(None)),
+            ("*2\r\n$5\r\n7-9-1\r\n$0\r\n\r\n".to_owned(), changes(Some(vec![]))),
             (
-                format!("*2\r\n$3\r\n7-1\r\n$16\r\n{hash}\r\n"),
+                format!("*2\r\n$5\r\n7-9-1\r\n$16\r\n{hash}\r\n"),
                 changes(Some(vec![ItemHash { place: 1, probes: 2 }])),
             ),
         ] {
@@ -124,13 +185,40 @@ mod tests {
         for reply in [
             ":1\r\n",
             "*0\r\n",
-            "*1\r\n$1\r\n0\r\n",
+            "*1\r\n$3\r\n7-0\r\n",
             "*2\r\n:1\r\n$0\r\n\r\n",
-            "*2\r\n$1\r\n0\r\n:1\r\n",
-            "*2\r\n$1\r\n0\r\n$15\r\n123456789012345\r\n",
-            "*2\r\n$1\r\n0\r\n$8\r\n12345678\r\n",
+            "*2\r\n$3\r\n7-0\r\n:1\r\n",
+            "*2\r\n$2\r\n7-\r\n$0\r\n\r\n",
+            "*2\r\n$3\r\n7-x\r\n$0\r\n\r\n",
+            "*2\r\n$3\r\n7-0\r\n$15\r\n123456789012345\r\n",
+            "*2\r\n$3\r\n7-0\r\n$8\r\n12345678\r\n",
         ] {
             assert!(parsed(reply).is_err(), "{reply:?}");
+        }
+        for reply in [":1\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "+OK\r\n"] {
+            assert!(parse_chunk(value(reply)).is_err(), "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn a_chunk_has_the_next_iterator_or_is_null() {
+        assert_eq!(parse_chunk(value("$-1\r\n")).expect("null"), None);
+        assert_eq!(parse_chunk(value("_\r\n")).expect("null"), None);
+        let chunk = parse_chunk(value("*2\r\n:7\r\n$2\r\nxy\r\n")).expect("a chunk");
+        assert_eq!(chunk, Some((7, b"xy".to_vec())));
+    }
+
+    #[test]
+    fn the_last_hashes_are_those_of_the_table() {
+        let hash = |place| ItemHash { place, probes: 0 };
+        let all = [hash(1), hash(2), hash(3)];
+        for (in_table, first) in [(0, 3), (1, 2), (3, 0), (9, 0)] {
+            let changes =
+                Changes { position: b"7-9-1".to_vec(), hashes: Some(all.to_vec()), in_table };
+            let (of_sub_filter, of_table) = all.split_at(first);
+            let expected = [(Part::SubFilter, of_sub_filter), (Part::Table, of_table)];
+            assert_eq!(changes.parts(), expected);
+            assert!(changes.are_of_journal_of(b"7-1-1") && !changes.are_of_journal_of(b"78-9-1"));
         }
     }
 }

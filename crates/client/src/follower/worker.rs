@@ -1,14 +1,14 @@
 //! The thread of a follower.
 
-use super::copy::{apply, Copy, BEGINNING};
-use super::reply::{parse, places, Changes, MAX_CHANGES};
+use super::copy::{Copy, BEGINNING};
+use super::reply::{parse, parse_chunk, places, Changes, MAX_CHANGES};
 use super::Source;
 use crate::link::{Link, Request};
 use crate::node::{Address, Timeouts};
 use crate::{command, on, Error, Retry, Topology};
 use redis::Value;
 use splitbloom_filter::codec::{is_chunk, load_chunk, Chunk};
-use splitbloom_filter::{Filter, SizeLimit};
+use splitbloom_filter::{AddError, Filter, SizeLimit};
 use splitbloom_partition::slot_of;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -43,9 +43,6 @@ struct Part {
     position: Vec<u8>,
     /// A filter that is complete, but not published.
     filter: Option<Filter>,
-    /// Whether the filter was fetched after its position was noted, and no reply since has
-    /// confirmed that position: it may be of a key that was replaced meanwhile.
-    is_doubtful: bool,
     /// Whether there may be news of which the server has not been asked.
     is_due: bool,
     /// The last question before which nothing came that it lacks.
@@ -55,7 +52,7 @@ struct Part {
 impl Part {
     /// A partition of which the copy has everything up to a position.
     fn at(position: Vec<u8>, key: Vec<u8>) -> Self {
-        Self { key, position, filter: None, is_doubtful: false, is_due: true, current_at: None }
+        Self { key, position, filter: None, is_due: true, current_at: None }
     }
 
     fn new(key: Vec<u8>) -> Self {
@@ -70,6 +67,8 @@ pub(super) struct Worker {
     is_published: bool,
     /// Whether a key was missing the last time, by a node of a cluster that its slot may have left.
     was_missing: bool,
+    /// When the last fetch ended, and how long it took.
+    last_fetch: (Instant, Duration),
 }
 
 impl Worker {
@@ -84,7 +83,8 @@ impl Worker {
             }
             None => keys.map(Part::new).collect(),
         };
-        Self { copy, source, parts, is_published, was_missing: false }
+        let last_fetch = (Instant::now(), Duration::ZERO);
+        Self { copy, source, parts, is_published, was_missing: false, last_fetch }
     }
 
     /// Follows until the follower is dropped.
@@ -101,14 +101,33 @@ impl Worker {
                 self.withdraw();
             }
             self.was_missing = is_missing;
+            // A filter that changes too fast is fetched for at most half of the time.
+            let (fetched_at, took) = self.last_fetch;
+            let least = match error {
+                Error::Outpaced(_) | Error::Replaced(_) => {
+                    took.saturating_sub(fetched_at.elapsed())
+                }
+                _ => Duration::ZERO,
+            };
             self.copy.failed(error);
             if begun.elapsed() > LONGEST_PAUSE {
                 pause = FIRST_PAUSE;
             }
             // Followers that lost the same server do not all come back at once.
             let share = RandomState::new().hash_one(begun) % 1024;
-            sleep(pause / 2 + pause * share as u32 / 2048);
+            self.rest(least + pause / 2 + pause * share as u32 / 2048);
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Sleeps, but no longer than the follower exists.
+    fn rest(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while !self.copy.is_stopped() {
+            match end.checked_duration_since(Instant::now()) {
+                Some(left) => sleep(left.min(HEARTBEAT)),
+                None => return,
+            }
         }
     }
 
@@ -234,21 +253,28 @@ impl Worker {
         asked_at: Instant,
         link: &mut Link,
     ) -> Result<(), Error> {
-        let no_memory = |_| Error::Unexpected("no memory for the copy".into());
         let part = &mut self.parts[index];
         part.is_due = true;
-        let Some(hashes) = changes.hashes else {
-            part.filter = Some(fetch(link, &part.key)?);
-            (part.position, part.is_doubtful) = (changes.position, true);
+        let Some(hashes) = &changes.hashes else {
+            if changes.are_of_journal_of(&part.position) {
+                part.position = BEGINNING.to_vec();
+                return Err(Error::Outpaced(part.key.clone()));
+            }
+            let begun = Instant::now();
+            let fetched = fetch(link, &part.key, changes.position);
+            self.last_fetch = (Instant::now(), begun.elapsed());
+            let (filter, position) = fetched?;
+            (part.filter, part.position) = (Some(filter), position);
             self.copy.fetched();
             return Ok(());
         };
+        let is_all = hashes.len() < MAX_CHANGES;
         match &mut part.filter {
-            Some(filter) => apply(filter, &hashes).map_err(no_memory)?,
-            None => self.copy.apply(index, &hashes, &changes.position).map_err(no_memory)?,
+            Some(filter) => changes.apply_to(filter).map_err(not_applied)?,
+            None => self.copy.apply(index, &changes).map_err(not_applied)?,
         }
-        (part.position, part.is_doubtful) = (changes.position, false);
-        if hashes.len() < MAX_CHANGES {
+        part.position = changes.position;
+        if is_all {
             (part.is_due, part.current_at) = (false, Some(asked_at));
         }
         Ok(())
@@ -258,11 +284,11 @@ impl Worker {
     fn publish(&mut self) -> bool {
         if self.is_published {
             for (index, part) in self.parts.iter_mut().enumerate() {
-                if let Some(filter) = part.filter.take_if(|_| !part.is_doubtful) {
+                if let Some(filter) = part.filter.take() {
                     self.copy.replace(index, filter, part.position.clone());
                 }
             }
-        } else if self.parts.iter().all(|part| part.filter.is_some() && !part.is_doubtful) {
+        } else if self.parts.iter().all(|part| part.filter.is_some()) {
             let filters = self.parts.iter_mut().filter_map(|part| part.filter.take());
             let filters = filters.collect();
             let positions = self.parts.iter().map(|part| part.position.clone());
@@ -282,28 +308,66 @@ impl Worker {
     }
 }
 
-/// Fetches the filter of a key, in chunks of at most 1 MiB.
-fn fetch(link: &mut Link, key: &[u8]) -> Result<Filter, Error> {
+fn not_applied(error: AddError) -> Error {
+    Error::Unexpected(match error {
+        AddError::OutOfMemory => "no memory for the copy".into(),
+        _ => "to BF.CHANGES: the filter has no such part".into(),
+    })
+}
+
+/// Fetches the filter of a key from `position` on, in chunks of at most 1 MiB, and follows it
+/// meanwhile: a journal need not hold more than what is new between two chunks. Returns the
+/// position of the copy.
+fn fetch(link: &mut Link, key: &[u8], mut position: Vec<u8>) -> Result<(Filter, Vec<u8>), Error> {
     let (mut filter, mut iterator): (Option<Filter>, i64) = (None, 0);
     loop {
-        let scan = on(key, command("BF.SCANDUMP", key).arg(iterator));
-        let reply = link.ask(Retry::Yes, vec![scan]).remove(0)?;
-        let unexpected = || Error::Unexpected("to BF.SCANDUMP".into());
-        let Value::Array(parts) = reply else {
-            return Err(unexpected());
-        };
-        let (next, bytes) = match <[Value; 2]>::try_from(parts) {
-            Ok([Value::Int(0), _]) => return filter.ok_or_else(unexpected),
-            Ok([Value::Int(next), Value::BulkString(bytes)]) => (next, bytes),
-            _ => return Err(unexpected()),
-        };
-        if !is_chunk(&bytes) {
-            let text = "to BF.SCANDUMP: another module serves this filter";
-            return Err(Error::Unexpected(text.into()));
+        let (chunk, changes) = ask_for_chunk(link, key, iterator, &position)?;
+        if changes.hashes.is_none() && changes.are_of_journal_of(&position) {
+            return Err(Error::Outpaced(key.to_owned()));
         }
-        let refused = |error| Error::Unexpected(format!("a chunk of BF.SCANDUMP: {error}"));
-        let chunk = Chunk::parse(&bytes).map_err(refused)?;
-        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited).map_err(refused)?;
-        (filter, iterator) = (begun.or(filter), next);
+        let (next, bytes) = match chunk {
+            Some(chunk) if changes.hashes.is_some() => chunk,
+            _ => return Err(Error::Replaced(key.to_owned())),
+        };
+        let loaded = match next {
+            0 => filter,
+            _ => load(filter, &bytes)?,
+        };
+        let mut copy = loaded.ok_or_else(|| unexpected_chunk("none"))?;
+        changes.apply_to(&mut copy).map_err(not_applied)?;
+        if next == 0 {
+            return Ok((copy, changes.position));
+        }
+        (filter, iterator, position) = (Some(copy), next, changes.position);
     }
+}
+
+/// Asks for a chunk of the filter of this position, and what is new since.
+fn ask_for_chunk(
+    link: &mut Link,
+    key: &[u8],
+    iterator: i64,
+    position: &[u8],
+) -> Result<(Option<(i64, Vec<u8>)>, Changes), Error> {
+    let scan = on(key, command("BF.SCANDUMP", key).arg(iterator).arg(position));
+    let changes = on(key, command("BF.CHANGES", key).arg(position));
+    let mut replies = link.ask(Retry::Yes, vec![scan, changes]).into_iter();
+    let mut reply = || replies.next().ok_or_else(|| Error::Unexpected("none".into()))?;
+    let (chunk, changes) = (reply()?, reply()?);
+    let changes = parse(changes)?.ok_or_else(|| Error::Unexpected("to BF.CHANGES".into()))?;
+    Ok((parse_chunk(chunk)?, changes))
+}
+
+fn unexpected_chunk(what: &str) -> Error {
+    Error::Unexpected(format!("to BF.SCANDUMP: {what}"))
+}
+
+/// Loads a chunk into what has come of a filter.
+fn load(mut filter: Option<Filter>, bytes: &[u8]) -> Result<Option<Filter>, Error> {
+    if !is_chunk(bytes) {
+        return Err(unexpected_chunk("another module serves this filter"));
+    }
+    let chunk = Chunk::parse(bytes).map_err(|error| unexpected_chunk(&error.to_string()))?;
+    let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited);
+    Ok(begun.map_err(|error| unexpected_chunk(&error.to_string()))?.or(filter))
 }

@@ -1,0 +1,66 @@
+//! Filters that are being folded, for BF.SHRINK. One of them has a journal, which ends when the
+//! filter changes otherwise than by adds; and what is added goes into the folded filter at once,
+//! since no journal holds an add of any size.
+
+use super::waiting::Pulse;
+use super::{address, journals, NotFollowed};
+use splitbloom_filter::filter::Shrinking;
+use splitbloom_filter::hash::ItemHash;
+use splitbloom_filter::{AddError, Filter};
+use splitbloom_server::context::Context;
+use std::iter::once;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A fold, or why it has failed.
+pub type Folded = Mutex<Result<Shrinking, AddError>>;
+
+/// A fold of a filter that goes on.
+pub struct Fold {
+    folded: Arc<Folded>,
+    /// The life of the filter's journal, which does not become idle.
+    pulse: Arc<Pulse>,
+}
+
+fn locked(folded: &Folded) -> MutexGuard<'_, Result<Shrinking, AddError>> {
+    // A panic in a step ends it as an error of its command; one in an add, with the journal.
+    folded.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds an item that was new in the filter.
+pub(super) fn add(folded: &Folded, hash: ItemHash) {
+    let mut fold = locked(folded);
+    let added = fold.as_mut().map(|shrinking| shrinking.add(once(hash)));
+    if let Ok(Err(error)) = added {
+        *fold = Err(error);
+    }
+}
+
+impl Fold {
+    /// Begins to fold `filter`.
+    ///
+    /// # Errors
+    /// Why the filter has no journal.
+    pub fn begin(
+        context: &Context,
+        filter: &Filter,
+        shrinking: Shrinking,
+    ) -> Result<Self, NotFollowed> {
+        let mut journals = journals();
+        let journal = journals.of(context, filter)?;
+        let folded = Arc::new(Mutex::new(Ok(shrinking)));
+        journal.fold = Arc::downgrade(&folded);
+        Ok(Self { folded, pulse: journal.pulse.clone() })
+    }
+
+    /// Whether `filter` is the one that is folded, and has changed by adds only.
+    pub fn is_of(&self, filter: &Filter) -> bool {
+        let journals = journals();
+        let journal = journals.by_address.get(&address(filter));
+        journal.is_some_and(|journal| Arc::ptr_eq(&journal.pulse, &self.pulse))
+    }
+
+    /// The folded filter. No add may come while the caller holds it.
+    pub fn folded(&self) -> MutexGuard<'_, Result<Shrinking, AddError>> {
+        locked(&self.folded)
+    }
+}

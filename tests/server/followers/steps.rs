@@ -1,0 +1,285 @@
+//! What happens at each step of a fetch: a relay stops before every command of the follower.
+
+use super::{at, SOON};
+use crate::harness::{add_items, eventually, item, load_chunks, patient, scan_dump};
+use crate::harness::{Connection, Server};
+use splitbloom_client::{Follower, Keys, Topology};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Called before each command, with its name.
+type Before = Arc<Mutex<dyn FnMut(&str) + Send>>;
+
+/// Relays to `target`, one command after the other. Returns the port.
+fn relay(target: u16, before: Before) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = TcpStream::connect(("127.0.0.1", target)).expect("a server");
+            let (mut replies, mut back) =
+                (server.try_clone().expect("a socket"), client.try_clone());
+            thread::spawn(move || {
+                let _ = std::io::copy(&mut replies, back.as_mut().expect("a socket"));
+            });
+            let before = before.clone();
+            thread::spawn(move || pass_commands(client, server, &before));
+        }
+    });
+    port
+}
+
+fn pass_commands(client: TcpStream, mut server: TcpStream, before: &Before) {
+    let mut client = BufReader::new(client);
+    while let Some((name, bytes)) = read_command(&mut client) {
+        (before.lock().expect("no panic"))(&name);
+        if server.write_all(&bytes).is_err() {
+            return;
+        }
+    }
+}
+
+/// The next command: its name, and its bytes.
+fn read_command(from: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
+    let (mut bytes, mut name) = (Vec::new(), None);
+    let number = |from: &mut dyn BufRead, bytes: &mut Vec<u8>| {
+        let start = bytes.len();
+        from.read_until(b'\n', bytes).ok()?;
+        std::str::from_utf8(bytes.get(start + 1..)?).ok()?.trim_end().parse::<usize>().ok()
+    };
+    for _ in 0..number(from, &mut bytes)? {
+        let len = number(from, &mut bytes)?;
+        let start = bytes.len();
+        bytes.resize(start + len + 2, 0);
+        from.read_exact(&mut bytes[start..]).ok()?;
+        name.get_or_insert_with(|| {
+            String::from_utf8_lossy(&bytes[start..start + len]).into_owned()
+        });
+    }
+    Some((name?, bytes))
+}
+
+/// A follower of `f` whose commands are counted, but for those of the connection: `before` gets the
+/// number of each.
+fn following(server: &Server, mut before: impl FnMut(usize) + Send + 'static) -> Follower {
+    let mut commands = 0;
+    let port = relay(
+        server.port(),
+        Arc::new(Mutex::new(move |name: &str| {
+            if name.starts_with("BF.") {
+                before(commands);
+                commands += 1;
+            }
+        })),
+    );
+    let follower = Follower::start(at(port), Topology::OneServer, Keys::One(b"f"));
+    follower.expect("a thread")
+}
+
+fn denied(follower: &Follower, numbers: std::ops::Range<u64>) -> usize {
+    let items: Vec<Vec<u8>> = numbers.map(item).collect();
+    let found = follower.contains_many(&items).expect("there is a copy");
+    found.into_iter().filter(|found| !found).count()
+}
+
+/// What takes two chunks and the question after them: two commands to begin, two a chunk.
+const STEPS: usize = 8;
+
+/// The items of `f`, which is copied from `full`, and of `other`.
+const ITEMS: std::ops::Range<u64> = 0..150_000;
+const OTHERS: std::ops::Range<u64> = 500_000..500_100;
+
+/// A filter of two chunks, and another one, in a database of their own.
+fn prepared() -> Server {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("SELECT 5");
+    for key in ["full", "spare"] {
+        db.run(&format!("BF.RESERVE {key} 0.0000001 300000 SEED 00000000000000aa"));
+    }
+    add_items(&mut db, "full", ITEMS);
+    add_items(&mut db, "spare", OTHERS);
+    assert!(scan_dump(&mut db, "full").len() >= 2);
+    server
+}
+
+/// Puts copies of them where a follower of `f` begins.
+fn begin(db: &mut Connection) {
+    for line in [
+        "FLUSHDB",
+        "SELECT 5",
+        "COPY full f DB 0",
+        "COPY spare other DB 0",
+        "COPY spare f DB 1 REPLACE",
+        "SELECT 0",
+    ] {
+        db.run(line);
+    }
+}
+
+/// Exchanges that end where they began.
+const THERE_AND_BACK: [[&[&str]; 2]; 4] = [
+    [&["SWAPDB 0 1"], &["SWAPDB 0 1"]],
+    [&["RENAME f g", "RENAME other f"], &["RENAME f other", "RENAME g f"]],
+    [&["RENAME f g", "COPY other f"], &["RENAME g f"]],
+    [&["COPY f g", "RENAME f h", "COPY other f"], &["RENAME h f"]],
+];
+
+#[test]
+fn a_name_exchanged_and_exchanged_back_at_any_step_of_a_fetch_leaves_the_right_copy() {
+    let server = prepared();
+    for [there, back] in THERE_AND_BACK {
+        for (first, second) in (0..STEPS).flat_map(|first| [1, 2].map(|more| (first, first + more)))
+        {
+            let mut db = server.connect();
+            begin(&mut db);
+            let follower = following(&server, move |number| {
+                let lines = match number {
+                    _ if number == first => there,
+                    _ if number == second => back,
+                    _ => return,
+                };
+                lines.iter().for_each(|line| drop(db.run(line)));
+            });
+            let mut db = server.connect();
+            eventually("the copy is that of the key", || {
+                follower.wait_until_ready(patient(SOON)) && denied(&follower, ITEMS) == 0
+            });
+            add_items(&mut db, "f", 200_000..200_100);
+            eventually("what is new has come", || denied(&follower, 200_000..200_100) == 0);
+            assert_eq!(denied(&follower, ITEMS), 0, "{there:?} {first} {second}");
+        }
+    }
+}
+
+/// What a name stands for changes, and what the filter under it has then.
+const CHANGES: [(&[&str], std::ops::Range<u64>); 12] = [
+    (&["RENAME other f"], OTHERS),
+    (&["RENAME f g", "RENAMENX other f"], OTHERS),
+    (&["MOVE f 2", "RENAME other f", "SELECT 2", "DEL f"], OTHERS),
+    (&["SWAPDB 0 1"], OTHERS),
+    (&["COPY other f REPLACE"], OTHERS),
+    (&["DEL f", "COPY other f"], OTHERS),
+    (&["UNLINK f", "COPY other f"], OTHERS),
+    (&["PEXPIREAT f 1", "COPY other f"], OTHERS),
+    (&["BF.CLEAR f", "BF.MERGE f 1 other FORCE"], OTHERS),
+    (&["BF.MERGE f 1 other FORCE"], ITEMS),
+    (&["BF.MERGE f 1 other FORCE"], OTHERS),
+    (&["BF.SHRINK f"], ITEMS),
+];
+
+#[test]
+fn whatever_a_name_stands_for_after_any_step_of_a_fetch_is_what_the_copy_has() {
+    let server = prepared();
+    for (lines, expected) in CHANGES {
+        for step in 0..STEPS {
+            let mut db = server.connect();
+            begin(&mut db);
+            let follower = following(&server, move |number| {
+                if number == step {
+                    lines.iter().for_each(|line| drop(db.run(line)));
+                }
+            });
+            eventually("the copy is that of the key", || {
+                follower.wait_until_ready(patient(SOON)) && denied(&follower, expected.clone()) == 0
+            });
+            if lines == ["SWAPDB 0 1"] {
+                server.connect().run("SWAPDB 0 1");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_filter_that_is_restored_or_loaded_at_any_step_of_a_fetch_is_what_the_copy_has() {
+    let server = prepared();
+    let mut db = server.connect();
+    db.run("SELECT 5");
+    let dump = db.run("DUMP spare").bytes().to_vec();
+    let chunks = scan_dump(&mut db, "spare");
+    for (step, how) in
+        (0..STEPS).flat_map(|step| ["RESTORE", "DEL f", "FLUSHDB"].map(|how| (step, how)))
+    {
+        let mut db = server.connect();
+        begin(&mut db);
+        let (dump, chunks) = (dump.clone(), chunks.clone());
+        let follower = following(&server, move |number| {
+            if number == step && how == "RESTORE" {
+                let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
+                assert_eq!(db.call(restore).to_string(), "+OK");
+            } else if number == step {
+                db.run(how);
+                load_chunks(&mut db, "f", &chunks);
+            }
+        });
+        eventually("the copy is that of the key", || {
+            follower.wait_until_ready(patient(SOON)) && denied(&follower, OTHERS) == 0
+        });
+    }
+}
+
+#[test]
+fn items_found_by_chance_while_a_filter_is_fetched_and_after_are_in_the_copy() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.01 1000000");
+    add_items(&mut db, "f", 0..950_000);
+    let mut writer = server.connect();
+    let by_chance = Arc::new(Mutex::new(0));
+    let found = by_chance.clone();
+    // After the first chunk: the sub-filter fills, and the table begins.
+    let follower = following(&server, move |number| {
+        if number == 3 {
+            *found.lock().expect("no panic") =
+                120_000 - add_items(&mut writer, "f", 950_000..1_070_000);
+        }
+    });
+    assert!(follower.wait_until_ready(patient(SOON)));
+    assert!(*by_chance.lock().expect("no panic") > 100);
+    assert_eq!(denied(&follower, 0..1_070_000), 0);
+    let new = add_items(&mut db, "f", 2_000_000..2_100_000);
+    assert!(new < 100_000);
+    // The last new one comes last.
+    let last = (2_100_000..).find(|number| add_items(&mut db, "f", *number..number + 1) == 1);
+    let last = item(last.expect("a new one"));
+    eventually("all have come", || follower.contains(&last) == Some(true));
+    assert_eq!(denied(&follower, 2_000_000..2_100_000), 0);
+    assert_eq!(follower.status().fetches, 1);
+}
+
+/// A fetch of many chunks, while a journal of few hashes runs over several times.
+#[test]
+fn a_fetch_that_takes_longer_than_the_journal_holds_ends() {
+    let server = prepared();
+    let mut db = server.connect();
+    db.run("CONFIG SET bf.max-followed-items 512");
+    begin(&mut db);
+    let mut next = 600_000;
+    // Two of these in a turn are not too many.
+    let follower = following(&server, move |_| {
+        add_items(&mut db, "f", next..next + 100);
+        next += 100;
+    });
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    assert_eq!(denied(&follower, ITEMS), 0);
+}
+
+#[test]
+fn a_filter_that_changes_faster_than_it_is_followed_is_named_with_what_to_raise() {
+    let server = prepared();
+    let mut db = server.connect();
+    db.run("CONFIG SET bf.max-followed-items 256");
+    begin(&mut db);
+    let mut next = 600_000;
+    let follower = following(&server, move |_| {
+        add_items(&mut db, "f", next..next + 2_000);
+        next += 2_000;
+    });
+    eventually("it says why", || {
+        let error = follower.status().error;
+        error.is_some_and(|error| error.to_string().contains("raise bf.max-followed-items"))
+    });
+    assert!(!follower.is_ready());
+}
