@@ -1,6 +1,6 @@
 //! A follower of a filter: a copy of it in this process, step by step as docs/followers.md says.
 
-use crate::harness::{scan_dump, Connection, Reply};
+use crate::harness::{Connection, Reply};
 use splitbloom_filter::codec::{load_chunk, Chunk};
 use splitbloom_filter::filter::Part;
 use splitbloom_filter::hash::ItemHash;
