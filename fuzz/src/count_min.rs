@@ -30,8 +30,8 @@ impl Plain {
         if self.width == 0 || self.depth == 0 {
             return None;
         }
-        let bytes = u128::from(self.width) * u128::from(self.depth) * 4;
-        u64::try_from(bytes).ok().filter(|bytes| *bytes <= most)
+        let bytes = self.width.checked_mul(self.depth)?.checked_mul(4);
+        bytes.filter(|bytes| *bytes <= most)
     }
 
     /// Puts counters, from number `first` on.

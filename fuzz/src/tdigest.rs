@@ -172,7 +172,7 @@ impl Saved {
         }
         let is_sound = |weight: &f64| (1.0..=MAX_WEIGHT as f64).contains(weight);
         let are_whole = weights.iter().all(|weight| is_sound(weight) && weight.fract() == 0.0);
-        let sum: u128 = weights.iter().map(|weight| *weight as u128).sum();
+        let sum = weights.iter().fold(0_u128, |sum, weight| sum.saturating_add(*weight as u128));
         let slack = if sum > EXACT.into() { sum as f64 * f64::EPSILON } else { 0.0 };
         let are_within = means.iter().all(|mean| (min..=max).contains(mean));
         let is_in_order = means.windows(2).all(|two| two[0] <= two[1]);
