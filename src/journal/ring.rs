@@ -80,9 +80,13 @@ impl Ring {
         self.next
     }
 
-    /// How many of the last hashes before `number` are in the table.
+    /// How many of the last hashes before `number` are in the table; 0 if that one is ahead of the
+    /// next.
     pub fn in_table(&self, number: u64) -> u64 {
-        number.saturating_sub(self.next - self.in_table)
+        match number <= self.next {
+            true => number.saturating_sub(self.next - self.in_table),
+            false => 0,
+        }
     }
 
     /// The last `new` hashes have come since it was last told; the first `in_sub_filter` of them

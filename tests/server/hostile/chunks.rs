@@ -237,7 +237,7 @@ fn load_and_exercise(db: &mut Connection, family: Family, iterator: i64, bytes: 
 /// Filters of at least four chunks: a Bloom filter, a table, both, and a counting filter. The
 /// tables are strict, so that fewer items fill a chunk.
 const LARGE: [(Family, &str, u64); 4] = [
-    (Family::Bloom, "0.001 2000000", 20_000),
+    (Family::Bloom, "0.001 2000000", 300_000),
     (Family::Bloom, "0.000000000001 100", 600_000),
     (Family::Bloom, "0.000000000001 200000", 600_000),
     (Family::Counting, "100 ERROR 0.000000000001", 600_000),

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 /// Filters of four chunks: a Bloom filter, and a strict table.
 const FOUR_CHUNKS: [(Family, &str, u64); 2] = [
-    (Family::Bloom, "0.001 2000000 SEED 0123456789abcdef", 20_000),
+    (Family::Bloom, "0.001 2000000 SEED 0123456789abcdef", 300_000),
     (Family::Counting, "100 ERROR 0.000000000001 SEED 0123456789abcdef", 600_000),
 ];
 
