@@ -101,12 +101,14 @@ pub(super) fn parse(reply: Value) -> Result<Option<Changes>, Error> {
     Err(Error::Unexpected("to BF.CHANGES".into()))
 }
 
-/// A chunk, and the iterator of the next one; no bytes at the end. `None` if the filter is not, or
-/// not any more, the one of the position.
+/// The iterator of the next chunk, 0 at the end, and a chunk.
+pub(super) type NumberedChunk = (i64, Vec<u8>);
+
+/// Parses a reply with a chunk; `None` if the filter is not, or no longer, that of the position.
 ///
 /// # Errors
 /// `Unexpected` for a reply that the command never gives.
-pub(super) fn parse_chunk(reply: Value) -> Result<Option<(i64, Vec<u8>)>, Error> {
+pub(super) fn parse_chunk(reply: Value) -> Result<Option<NumberedChunk>, Error> {
     match reply {
         Value::Nil => return Ok(None),
         Value::Array(parts) => {

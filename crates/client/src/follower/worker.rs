@@ -1,7 +1,7 @@
 //! The thread of a follower.
 
 use super::copy::{Copy, BEGINNING};
-use super::reply::{parse, parse_chunk, places, Changes, MAX_CHANGES};
+use super::reply::{parse, parse_chunk, places, Changes, NumberedChunk, MAX_CHANGES};
 use super::Source;
 use crate::link::{Link, Request};
 use crate::node::{Address, Timeouts};
@@ -348,7 +348,7 @@ fn ask_for_chunk(
     key: &[u8],
     iterator: i64,
     position: &[u8],
-) -> Result<(Option<(i64, Vec<u8>)>, Changes), Error> {
+) -> Result<(Option<NumberedChunk>, Changes), Error> {
     let scan = on(key, command("BF.SCANDUMP", key).arg(iterator).arg(position));
     let changes = on(key, command("BF.CHANGES", key).arg(position));
     let mut replies = link.ask(Retry::Yes, vec![scan, changes]).into_iter();
