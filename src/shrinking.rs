@@ -1,9 +1,9 @@
 //! Filters that become smaller between commands, for BF.SHRINK.
 //!
 //! A large filter is folded by a timer, in steps of a millisecond, while its client waits. What is
-//! added meanwhile is added to the folded filter, too: see [`Fold`]. When all is folded, the command
-//! runs again, and puts the smaller filter into the place of the larger one. So the change is that
-//! of one command, as any other.
+//! added meanwhile is added to the folded filter, too: see [`Fold`]. When all is folded, the
+//! command runs again, and puts the smaller filter into the place of the larger one. So the change
+//! is that of one command, as any other.
 
 use crate::journal::{Fold, NotFollowed};
 use crate::types::BloomFilter;

@@ -1,8 +1,8 @@
 //! Replies, written straight to the client. The server converts each for clients that speak RESP2.
 //!
 //! Errors leave by two doors. [`Context::refuse`] is for what the command does not do: in a replay
-//! it is reported as lost. [`Context::reply_remark`] is for what it does, or what was refused before
-//! too: in a replay it is no error. So no replay ends in an error unless this server lacks
+//! it is reported as lost. [`Context::reply_remark`] is for what it does, or what was refused
+//! before too: in a replay it is no error. So no replay ends in an error unless this server lacks
 //! something.
 
 use super::call::call;

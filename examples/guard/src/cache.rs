@@ -185,8 +185,8 @@ impl Cache {
     }
 
     /// Tells the filters of rows that were committed. First the one that is being filled, then the
-    /// present one: a RENAME in between must not pass an id by. Without filters (they are not there,
-    /// or lost) there is nothing to tell. One that begins to be filled later has the rows.
+    /// present one: a RENAME in between must not pass an id by. Without filters (they are not
+    /// there, or lost) there is nothing to tell. One that begins to be filled later has the rows.
     ///
     /// # Errors
     /// The cache does not answer, or a filter takes no more: the rows must be announced again.

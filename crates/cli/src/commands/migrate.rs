@@ -17,7 +17,8 @@ use splitbloom_filter::StoredType;
 use std::ffi::OsString;
 use std::io::{stdout, Write};
 
-/// Copies all filters and sketches of a server with RedisBloom, valkey-bloom or splitbloom to another
+/// Copies all filters and sketches of a server with RedisBloom, valkey-bloom or splitbloom to
+/// another
 ///
 /// Each key appears when the whole of it is there, and expires when it did. Keys that are there
 /// already are left as they are, so an interrupted migration goes on if it is run again. Nothing

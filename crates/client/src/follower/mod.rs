@@ -13,8 +13,8 @@
 //! - Whatever is added after the position is noted is among the changes since it, whether a chunk
 //!   of the fetch has it or not, and is applied to the part in which the server has it
 //!   ([`Filter::follow`](splitbloom_filter::Filter::follow)).
-//! - Each chunk and each change comes with the position, so all are of one filter, which has changed
-//!   by adds only. If it is another one, the follower begins anew.
+//! - Each chunk and each change comes with the position, so all are of one filter, which has
+//!   changed by adds only. If it is another one, the follower begins anew.
 //!
 //! A replica promises what it has: its lag comes on top.
 //!

@@ -1,7 +1,7 @@
-//! The protocol of docs/followers.md, explored: every order of the steps of a follower, of adds, and
-//! of what may happen to its key, up to a depth. Each rule of the protocol can be switched off, and
-//! then the search finds an acknowledged item that a current copy denies, or a copy that is never
-//! current again.
+//! The protocol of docs/followers.md, explored: every order of the steps of a follower, of adds,
+//! and of what may happen to its key, up to a depth. Each rule of the protocol can be switched off,
+//! and then the search finds an acknowledged item that a current copy denies, or a copy that is
+//! never current again.
 //!
 //! A filter has two segments of sub-filter, and two pages of table. Three chunks bring it:
 //!

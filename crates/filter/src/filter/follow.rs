@@ -4,9 +4,9 @@
 //! of those of others. What the copy lacks would not come again: an item found by chance is not
 //! new. So the copy must have the same bits and the same fingerprints, and decides nothing itself:
 //!
-//! - The original says for each hash in which [`Part`] it is. A copy cannot know when its sub-filter
-//!   is full: its count is that of the first chunk, and some hashes come twice, in a chunk and
-//!   after it.
+//! - The original says for each hash in which [`Part`] it is. A copy cannot know when its
+//!   sub-filter is full: its count is that of the first chunk, and some hashes come twice, in a
+//!   chunk and after it.
 //! - Bits are set, and an order makes no difference.
 //! - A page of the table depends on the items that came to it, and their order. A copy gets them in
 //!   that order. Those that its page had when it was copied are found there, and change nothing.
@@ -34,7 +34,8 @@ impl Filter {
     /// follows. What it does with hashes of another filter is as good as random.
     ///
     /// # Errors
-    /// `OutOfMemory`: some are missing, and all may be applied again. `Full` if it has no such part.
+    /// `OutOfMemory`: some are missing, and all may be applied again. `Full` if it has no such
+    /// part.
     pub fn follow(&mut self, part: Part, hashes: &[ItemHash]) -> Result<(), AddError> {
         match part {
             _ if hashes.is_empty() => Ok(()),

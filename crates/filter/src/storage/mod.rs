@@ -28,7 +28,8 @@ pub(crate) const MAX_SEGMENTS: u64 = 1 << 44;
 /// last, one line long, has a set bit. Each takes 132 bytes of input: a layer record, a segment
 /// record, a line. In memory it takes the line, a leaf of 64 slots, and its places in two vectors
 /// that have just doubled: 16.1 times as much. Other sub-filters take less: lines go into lists,
-/// and a segment with one line more than fits a list, which is allocated whole, takes 8 KB of input.
+/// and a segment with one line more than fits a list, which is allocated whole, takes 8 KB of
+/// input.
 ///
 /// The heaviest tables have one node of 2 048 children, as few pages as can share it, and as many
 /// lines as possible for each: more than 16 times as much. Records are padded to keep this bound

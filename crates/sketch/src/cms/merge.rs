@@ -58,8 +58,8 @@ fn count_of(sketches: &[(&CountMinSketch, i64)]) -> u64 {
     u64::try_from(sum.max(0)).unwrap_or(MAX_COUNT)
 }
 
-/// Sums segment `index` of `sketches`, of `len` counters, into `sums`, which has room: one after the
-/// other, so that the sums stay in the caches. There are no sums if all counters are 0.
+/// Sums segment `index` of `sketches`, of `len` counters, into `sums`, which has room: one after
+/// the other, so that the sums stay in the caches. There are no sums if all counters are 0.
 fn sum_up(
     sums: &mut Vec<i64>,
     index: usize,

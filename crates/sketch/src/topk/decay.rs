@@ -33,8 +33,8 @@ pub(super) struct Decay {
     powers: Box<[f64]>,
     /// The first count that does not decay, if there is one.
     stable: Option<u32>,
-    /// The number of counts that a bucket may lose to [`MAX_UNITS`] units: the first that loses less
-    /// than one to them.
+    /// The number of counts that a bucket may lose to [`MAX_UNITS`] units: the first that loses
+    /// less than one to them.
     most_lost: u32,
 }
 
@@ -121,8 +121,8 @@ impl Decay {
         self.stable.is_some_and(|stable| count >= stable)
     }
 
-    /// The steps of [`Decay::wear`] for `units`, each as long as it takes to touch a bucket: one for
-    /// each unit of the bucket that may be lost, and two units for one that is not rare.
+    /// The steps of [`Decay::wear`] for `units`, each as long as it takes to touch a bucket: one
+    /// for each unit of the bucket that may be lost, and two units for one that is not rare.
     pub fn steps(&self, units: u32) -> u32 {
         match self.base == 1.0 {
             true => 0,
