@@ -41,6 +41,23 @@ fn has_all(follower: &Follower, mut numbers: std::ops::Range<u64>) -> bool {
 }
 
 #[test]
+fn a_copy_goes_when_its_key_gets_another_type_and_comes_with_a_filter() {
+    let server = Server::start();
+    let mut db = server.connect();
+    add_items(&mut db, "f", 0..100);
+    let follower = ready(server.port(), "f");
+    db.run("SET f text");
+    eventually("the copy goes, and the reason is said", || {
+        let error = follower.status().error;
+        let is_said = matches!(error, Some(Error::Refused(text)) if text.starts_with("WRONGTYPE"));
+        is_said && !follower.is_ready()
+    });
+    db.run("DEL f");
+    add_items(&mut db, "f", 100..200);
+    eventually("the copy has the new filter", || has_all(&follower, 100..200));
+}
+
+#[test]
 fn a_follower_has_what_the_server_has_and_gets_what_is_new() {
     let server = Server::start();
     let mut db = server.connect();

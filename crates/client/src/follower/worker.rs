@@ -95,7 +95,7 @@ impl Worker {
             let Err(error) = self.follow() else {
                 return;
             };
-            let is_missing = matches!(error, Error::Missing(_));
+            let is_missing = has_no_filter(&error);
             // In a cluster, only once the owners have been looked up anew and say the same.
             if is_missing && (self.was_missing || self.source.topology == Topology::OneServer) {
                 self.withdraw();
@@ -305,6 +305,15 @@ impl Worker {
         for part in &mut self.parts {
             *part = Part::new(std::mem::take(&mut part.key));
         }
+    }
+}
+
+/// Whether a key is missing, or holds something else.
+fn has_no_filter(error: &Error) -> bool {
+    match error {
+        Error::Missing(_) => true,
+        Error::Refused(text) => text.starts_with("WRONGTYPE"),
+        _ => false,
     }
 }
 
