@@ -2,8 +2,8 @@
 //!
 //! The server compares its memory with the limit before a command that may allocate, and then lets
 //! it run to its end. A command of a few words may allocate hundreds of megabytes. So the allocator
-//! refuses a block with which the command has taken `STEP` bytes while the server is over its limit.
-//! What is refused memory changes nothing, so what has been done before stays.
+//! refuses a block with which the command has taken `STEP` bytes while the server is over its
+//! limit. What is refused memory changes nothing, so what has been done before stays.
 //!
 //! A command that takes less is never stopped: a server that evicts is always near its limit. One
 //! that takes more than that looks at the limit again with each further step.
