@@ -88,7 +88,7 @@ pub struct Budget {
     pub max_bytes: u64,
     /// The number of items that the table was reserved for; 0 if unknown.
     pub items: u64,
-    /// The depth at which a page saturates; `None`: what [`Plan::max_depth`] says.
+    /// The depth at which a page saturates; `None`: what `Plan::max_depth` says.
     pub max_depth: Option<u8>,
 }
 
