@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Items looked up, and hashes applied, before others get their turn: 10 to 30 µs.
 const TURN: usize = 1024;
-/// The position of a follower that has nothing, or does not know what it has.
+/// The position of a follower without a copy, or with one whose contents are unknown.
 pub(super) const BEGINNING: &[u8] = b"0";
 /// How often a thread looks that waits for a copy. A fetch takes milliseconds.
 const LOOK: Duration = Duration::from_millis(1);

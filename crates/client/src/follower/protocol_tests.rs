@@ -352,7 +352,7 @@ impl World {
     }
 }
 
-/// Searches all that may happen in so many events, breadth first. Returns the number of worlds, or
+/// Searches every order of up to `depth` events, breadth first. Returns the number of worlds, or
 /// the shortest way to a fault.
 fn explore(rules: Rules, depth: usize) -> Result<usize, (Fault, Vec<Event>)> {
     // One without a table, and two with an item in either of its pages.
