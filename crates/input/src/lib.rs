@@ -93,7 +93,7 @@ pub enum InputError {
     Contents(Contents),
     /// An item is longer than [`MAX_ITEM_BYTES`].
     TooLong,
-    /// It ends within an item of this width, of which it has this number of bytes.
+    /// It ends after `bytes` bytes, within an item of `width` bytes.
     LeftOver { width: usize, bytes: u64 },
 }
 
@@ -163,7 +163,7 @@ impl Input {
         &self.doubts
     }
 
-    /// Skips up to this number of unpacked bytes, showing them; returns how many it skipped.
+    /// Skips up to `bytes` unpacked bytes, showing them; returns how many it skipped.
     ///
     /// # Errors
     /// The input cannot be read or unpacked.
