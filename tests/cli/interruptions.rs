@@ -65,15 +65,22 @@ fn an_interrupted_load_says_how_far_it_has_come_and_resumes_there() {
     assert_eq!(folder.names(), ["items"]);
 }
 
+/// Whether the process has a file open in this folder, with or without a name.
+fn writes_in(child: &Child, folder: &Folder) -> bool {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", child.id())).expect("a process");
+    let mut files = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    files.any(|file| file.starts_with(folder.path("")))
+}
+
 #[test]
-fn an_interrupted_command_leaves_no_file() {
+fn a_command_that_is_interrupted_or_killed_leaves_no_file() {
     let folder = Folder::new();
     let file = folder.path("file.sbf");
     let build = ["build", "-o", &file, "--capacity", "1000"];
-    for by in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for by in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGKILL] {
         let mut child = spawn(&mut tool(&build));
         let stdin = child.stdin.take(); // at its end the file would be finished
-        eventually("the file is begun", || folder.names().len() == 1);
+        eventually("the file is begun", || writes_in(&child, &folder));
         signal(&child, by);
         let output = child.wait_with_output().expect("it ends");
         drop(stdin);
@@ -92,7 +99,7 @@ fn a_signal_that_the_process_was_started_to_ignore_is_ignored() {
     shell.args(["-c", "trap '' INT HUP; exec \"$@\"", "sh"]);
     shell.arg(build.get_program()).args(build.get_args());
     let mut child = spawn(&mut shell);
-    eventually("the file is begun", || folder.names().len() == 1);
+    eventually("the file is begun", || writes_in(&child, &folder));
     signal(&child, libc::SIGINT);
     signal(&child, libc::SIGHUP);
     let mut stdin = child.stdin.take().expect("a pipe");

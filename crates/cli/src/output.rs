@@ -1,22 +1,17 @@
 //! Files that the tool writes.
 //!
-//! A file has its name only when it is whole and on the disk; until then it is a temporary file in
-//! the same folder, which no other process has opened. Nothing but a regular file is ever replaced:
-//! an earlier filter, as a compiler replaces what it wrote before, and any other file only if that
-//! is requested. Only the owner can read a new file, because a filter holds its seed.
+//! A file has its name only when it is whole and on the disk. Nothing but a regular file is ever
+//! replaced: an earlier filter, as a compiler replaces what it wrote before, and any other file if
+//! that is requested. Only the owner can read a new file, because a filter holds its seed.
 
 use crate::error::Error;
 use crate::interrupt::{end_by, on_interrupt_of, OnInterrupt};
 use clap::Args;
 use splitbloom_filter::codec::FileReader;
 use std::fs::{self, File, FileType, Metadata};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
-
-/// Larger than a chunk of a filter.
-const BUFFER_BYTES: usize = 4 << 20;
 
 /// Names a file to write.
 #[derive(Args, Clone, Debug)]
@@ -88,11 +83,10 @@ fn kind_of(file: FileType) -> &'static str {
     }
 }
 
-/// A file that is being written. It is removed if this is dropped, or the process interrupted,
-/// before [`NewFile::finish`].
+/// A file that is being written. If this is dropped, or the process interrupted, before
+/// [`NewFile::finish`], there is none.
 pub struct NewFile {
-    file: BufWriter<NamedTempFile>,
-    path: PathBuf,
+    file: splitbloom_output::NewFile,
     replace: bool,
     _on_interrupt: OnInterrupt,
 }
@@ -116,53 +110,32 @@ impl NewFile {
             Some(_) if !replace => return Err(exists(path)),
             _ => {}
         }
-        let create = || {
-            tempfile::Builder::new()
-                .prefix(".splitbloom-")
-                .suffix(".part")
-                .tempfile_in(folder_of(path))
-        };
-        let remove = |file: &NamedTempFile| {
-            let temporary = file.path().to_owned();
+        let remove = |file: &splitbloom_output::NewFile| {
+            let temporary = file.temporary().map(Path::to_owned);
             move |signal| {
-                let _ = fs::remove_file(temporary); // the process ends in any case
+                // The process ends in any case.
+                let _ = temporary.map(fs::remove_file);
                 end_by(signal);
             }
         };
-        let begun = on_interrupt_of(create, remove);
+        let begun = on_interrupt_of(|| splitbloom_output::NewFile::begin(path), remove);
         let (file, on_interrupt) = begun.map_err(|error| Error::file(path, error))?;
-        Ok(Self {
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
-            path: path.to_owned(),
-            replace,
-            _on_interrupt: on_interrupt,
-        })
+        Ok(Self { file, replace, _on_interrupt: on_interrupt })
     }
 
     /// The name that it will have.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// Gives the file its name: from now on it is there, whatever happens to the machine. Returns
     /// its length.
     pub fn finish(self) -> Result<u64, Error> {
-        let failed = |error| Error::file(&self.path, error);
-        let file = self.file.into_inner();
-        let file = file.map_err(|error| failed(error.into_error()))?;
-        file.as_file().sync_all().map_err(failed)?;
-        let len = file.as_file().metadata().map_err(failed)?.len();
-        let named = match self.replace {
-            true => file.persist(&self.path),
-            false => file.persist_noclobber(&self.path),
-        };
-        named.map_err(|failure| match failure.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(&self.path),
-            _ => failed(failure.error),
-        })?;
-        // Some file systems cannot do that.
-        let _ = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
-        Ok(len)
+        let path = self.path().to_owned();
+        self.file.finish(self.replace).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&path),
+            _ => Error::file(&path, error),
+        })
     }
 }
 
@@ -186,17 +159,10 @@ fn exists(path: &Path) -> Error {
     Error::Contents(format!("{path} exists already: --replace takes its place"))
 }
 
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{symlink, PermissionsExt as _};
+    use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
     fn write(path: &Path, replace: bool, inputs: &[FileId]) -> Result<u64, Error> {
@@ -207,20 +173,6 @@ mod tests {
 
     fn names(folder: &TempDir) -> usize {
         fs::read_dir(folder).unwrap().count()
-    }
-
-    #[test]
-    fn a_file_has_its_name_when_it_is_whole_and_only_its_owner_reads_it() {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("file");
-        let mut file = NewFile::create(&path, false, &[]).unwrap();
-        file.write_all(b"new").unwrap();
-        assert!(!path.exists());
-        assert_eq!(file.finish().unwrap(), 3);
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        drop(NewFile::create(&path, true, &[]).unwrap());
-        assert_eq!(names(&folder), 1, "what is dropped is removed");
     }
 
     #[test]

@@ -8,8 +8,9 @@ use splitbloom_filter::codec::{
     chunks, encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
 };
 use splitbloom_filter::{AddError, Filter, SizeLimit};
+use splitbloom_output::NewFile;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 /// Writes the filter to a file that has its name only when it is whole and on the disk. It takes
@@ -48,21 +49,7 @@ fn exists(path: &Path) -> PyErr {
 }
 
 fn write(filter: &Filter, path: &Path, replace: bool) -> Result<(), FileError> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let begun = tempfile::Builder::new().prefix(".splitbloom-").suffix(".part").tempfile_in(folder);
-    let file = encode(filter, BufWriter::new(begun?))?;
-    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.as_file().sync_all()?;
-    let named = match replace {
-        true => file.persist(path),
-        false => file.persist_noclobber(path),
-    };
-    named.map_err(|failure| failure.error)?;
-    // Some file systems cannot do that.
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    encode(filter, NewFile::begin(path)?)?.finish(replace)?;
     Ok(())
 }
 

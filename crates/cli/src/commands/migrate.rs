@@ -344,8 +344,8 @@ const KEYS_AT_A_TIME: u32 = 1000;
 
 /// Calls `act` with each key of this type on the first server.
 ///
-/// A server that does not know the type has no such key. Redis replies with none; Valkey, since 8.1,
-/// with an error.
+/// A server that does not know the type has no such key. Redis replies with none; Valkey 8.1 and
+/// later with an error.
 fn each_key(
     servers: &mut Servers,
     name: &str,
