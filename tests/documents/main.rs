@@ -15,6 +15,7 @@ mod blocks;
 mod commands;
 mod desk;
 mod failures;
+mod layout;
 mod package;
 mod recipes;
 mod references;
