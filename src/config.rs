@@ -1,30 +1,9 @@
 //! The settings: defaults for filters that clients create without parameters, and the operator's
-//! limits.
-//!
-//! | setting | load argument | default | range |
-//! |---|---|---|---|
-//! | `bf.error-rate` | `ERROR_RATE` | 0.01 | above 0, below 1 |
-//! | `bf.initial-size` | `INITIAL_SIZE` | 100 | 1 … 2^40 |
-//! | `bf.expansion-factor` | `EXPANSION` | 2 | 0 (does not grow) … 32768 |
-//! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
-//! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
-//! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, work of one BF.MERGE, in bytes |
-//! | `bf.max-followed-items` | – | 131072 | 256 … 2^40, items in the journal of one filter |
-//! | `bf.max-journal-bytes` | – | 64 MiB | 0 (no followers) …, bytes of all journals |
-//! | `bf.journal-idle-time` | – | 60 | 1 … 31536000, seconds |
-//! | `bf.aof-load-damaged` | – | no | whether to go on loading after a command is refused |
-//! | `cf.error-rate` | – | 0.01 | above 0, below 1 |
-//! | `cf.initial-size` | – | 1024 | 1 … 2^40 |
+//! limits. docs/commands.md lists them, with their ranges.
 //!
 //! The defaults are RedisBloom's, except for the error rate of counting filters, which it lacks.
-//! Redis 8 also knows the settings as `bf-error-rate` and so on. On servers before it, and on
-//! Valkey, a setting begins with the module's name, so there those of counting filters are
-//! `bf.cf-error-rate` and `bf.cf-initial-size` (see [`settings`]).
-//!
 //! Where any name is allowed, RedisBloom's other settings are registered, too, so that its
-//! configuration files are accepted: `cf-bucket-size`, `cf-max-iterations`, `cf-expansion-factor`,
-//! `cf-max-expansions`. A filter reports the first three. They have no effect, except that a filter
-//! with an expansion factor of 0 does not grow.
+//! configuration files are accepted.
 
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::counting::{self, CountingParameters, MAX_BUCKET_SIZE};

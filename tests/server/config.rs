@@ -250,6 +250,26 @@ fn the_example_of_a_configuration_file_has_every_setting_with_its_default() {
     }
 }
 
+#[test]
+fn the_documents_list_every_setting_with_its_default() {
+    let document = include_str!("../../docs/commands.md");
+    let table = document.split("\n### Settings\n").nth(1).expect("a section").split("\n\n").next();
+    let server = Server::start();
+    let has_unprefixed = server.dialect().has_unprefixed_settings();
+    let mut listed = Vec::new();
+    for row in table.expect("a table").lines().filter(|row| row.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (names, defaults) = (cells[1].split(", "), cells[3].split(", "));
+        for (name, default) in names.map(|name| name.trim_matches('`')).zip(defaults) {
+            let own = name.strip_prefix("cf.").filter(|_| !has_unprefixed);
+            let name = own.map_or(name.to_owned(), |rest| format!("bf.cf-{rest}"));
+            listed.push(format!(" {name} {}", default.split(' ').next().expect("a word")));
+        }
+    }
+    listed.sort();
+    assert_eq!(listed, all_settings(&mut server.connect()));
+}
+
 /// Of each setting: its name, a value that is set, and one that is written into the file.
 const EDITS: [(&str, &str, &str); 11] = [
     ("error-rate", "0.2", "0.3"),
