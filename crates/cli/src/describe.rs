@@ -5,7 +5,8 @@ use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::table::Table;
 use splitbloom_filter::{Filter, Kind, Window};
 
-/// What a filter is, and its digest: equal for two filters if and only if they answer alike.
+/// A filter's properties and its digest, which two filters share if and only if all their lookups
+/// have equal results.
 pub fn describe(filter: &Filter) -> Value {
     let (kind, mut report) = match (filter.kind(), filter.window()) {
         (Kind::Counting, _) => ("counting", counting(filter)),

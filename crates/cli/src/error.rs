@@ -9,7 +9,7 @@ use std::path::Path;
 /// What to do with a filter of another module.
 pub const WAY: &str = "`splitbloom migrate` copies it to a server with splitbloom";
 
-/// How a command ended that did what it was asked.
+/// The result of a command that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
@@ -17,7 +17,7 @@ pub enum Outcome {
     No,
 }
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Error {
     /// Arguments that contradict each other, or are out of range.

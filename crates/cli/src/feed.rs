@@ -9,8 +9,8 @@
 //!
 //! The reader cuts the input into blocks. Each worker has connections of its own, with one block
 //! under way on each, and the caller's thread takes the answers. There is a fixed number of
-//! buffers, so workers that wait stop the reader sooner or later. The threads end when nobody takes
-//! what they make; one that waits for standard input ends with the process.
+//! buffers, so workers that wait stop the reader sooner or later. The threads end when their
+//! receiver is dropped; one that waits for standard input ends with the process.
 
 mod worker;
 
@@ -38,7 +38,7 @@ pub struct Reading<F> {
     pub from: Mark,
     /// Whether the digest in a mark is needed.
     pub with_digests: bool,
-    /// Is told how many bytes have been read, before unpacking.
+    /// Called with the number of bytes read, before unpacking.
     pub observe: F,
 }
 
@@ -72,7 +72,7 @@ pub struct Mark {
     pub source: usize,
     /// Bytes of it, unpacked.
     pub offset: u64,
-    /// XXH3 of these bytes, or 0 if nobody needs it.
+    /// XXH3 of these bytes, or 0 without `with_digests`.
     pub digest: u64,
 }
 

@@ -216,7 +216,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads past so many unpacked bytes, showing them; returns how many there were.
+    /// Skips `bytes` unpacked bytes, showing them; returns how many there were.
     ///
     /// # Errors
     /// The input cannot be read or unpacked.

@@ -15,8 +15,8 @@ type Act = Box<dyn FnOnce(i32) + Send>;
 /// What to do about the next of them.
 static ACT: Mutex<Option<Act>> = Mutex::new(None);
 
-/// While it lives, its function is called when the process is asked to end. A second request ends
-/// the process at once.
+/// While it lives, its function is called instead of ending the process at the first signal. The
+/// second one ends the process at once.
 #[must_use]
 pub struct OnInterrupt {
     is_in_force: bool,

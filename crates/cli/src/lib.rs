@@ -77,7 +77,7 @@ pub fn run(version: &'static str, arguments: impl IntoIterator<Item = OsString>)
     let matches = Tool::command().version(version).try_get_matches_from(arguments);
     let tool = match matches.and_then(|matches| Tool::from_arg_matches(&matches)) {
         Ok(tool) => tool,
-        // Help and version come as errors as well. If nobody reads them, nobody misses them.
+        // Help and version come as errors as well. A closed pipe is no failure.
         Err(error) => {
             let _ = error.print();
             return ExitCode::from(error.exit_code() as u8);

@@ -1,4 +1,4 @@
-//! The tool `splitbloom`; see the library beside it.
+//! The tool `splitbloom`; the library has all of it.
 
 use std::{env, panic, process};
 

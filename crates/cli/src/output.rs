@@ -83,8 +83,8 @@ fn kind_of(file: FileType) -> &'static str {
     }
 }
 
-/// A file that is being written. If this is dropped, or the process interrupted, before
-/// [`NewFile::finish`], there is none.
+/// A file that is being written. It does not exist if this is dropped, or the process interrupted,
+/// before [`NewFile::finish`].
 pub struct NewFile {
     file: splitbloom_output::NewFile,
     replace: bool,

@@ -6,7 +6,7 @@ use splitbloom_filter::filter::{Adding, CountingParameters};
 use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit, Window};
 use std::f64::consts::LN_2;
 
-/// Tables are measured with at most so many items. Larger ones have the same pages, only more of
+/// The most items that tables are measured with. Larger ones have the same pages, only more of
 /// them: each halving of the paths halves the items.
 const MEASURED: u64 = 1 << 17;
 const SEED: Seed = Seed(0x5eed);
@@ -22,7 +22,7 @@ pub struct Row {
     pub bytes: Option<u64>,
 }
 
-/// Each kind of filter for so many items.
+/// Each kind of filter for `items` items.
 pub fn rows(items: u64, error_rate: f64) -> Vec<Row> {
     vec![
         textbook(items, error_rate),
@@ -127,7 +127,7 @@ pub fn forgetting(items: u64, error_rate: f64, window: Window) -> Row {
     })
 }
 
-/// The rates beside one, with it: three powers of ten to either side, as far as there are filters.
+/// `error_rate` and three powers of ten to either side of it, as far as filters can have them.
 pub fn neighbours(error_rate: f64) -> impl Iterator<Item = f64> {
     let rates = (-3..=3).map(move |power| error_rate * 10f64.powi(power));
     let rates = rates.filter(|rate| (1e-15..1.0).contains(rate));
@@ -141,7 +141,7 @@ fn bytes(items: u64, error_rate: f64) -> u64 {
     filter.map_or(u64::MAX, |filter| filter.reserved_bytes())
 }
 
-/// The lowest error rate of a blocked filter of so many items in so many bytes; nothing if even the
+/// The lowest error rate of a blocked filter of `items` items in `memory` bytes; `None` if even the
 /// highest does not fit.
 pub fn error_within(memory: u64, items: u64) -> Option<f64> {
     let fits = |error_rate: f64| bytes(items, error_rate) <= memory;
@@ -164,7 +164,7 @@ pub fn error_within(memory: u64, items: u64) -> Option<f64> {
     Some(high)
 }
 
-/// The most items of a blocked filter of this error rate in so many bytes.
+/// The most items of a blocked filter of this error rate in `memory` bytes.
 pub fn items_within(memory: u64, error_rate: f64) -> Option<u64> {
     let fits = |items: u64| bytes(items, error_rate) <= memory;
     let (mut low, mut high) = (1, MAX_CAPACITY + 1);

@@ -62,7 +62,7 @@ impl TargetArguments {
         self.spread.open(&self.key, self.server.connection_info()?)
     }
 
-    /// The filter on as many connections as asked for; the first is already open.
+    /// The filter on as many connections as requested; the first is already open.
     pub fn open_all(&self, first: PartitionedFilter) -> Result<Vec<PartitionedFilter>, Error> {
         let info = self.server.connection_info()?;
         self.spread.open_all(first, &self.key, &info)
@@ -113,7 +113,7 @@ impl SpreadArguments {
         self.topology.open(keys, info)
     }
 
-    /// The filter on as many connections as asked for; the first is already open.
+    /// The filter on as many connections as requested; the first is already open.
     pub fn open_all(
         &self,
         first: PartitionedFilter,
@@ -252,8 +252,8 @@ pub fn info_of(url: &str, tls: &TlsArguments) -> Result<ConnectionInfo, Error> {
     tls.apply(crate::connect::connection_info(url)?)
 }
 
-/// The kind of a filter; `None` if no partition of it exists. A user who may not ask is told what
-/// `assumed` says.
+/// The kind of a filter; `None` if no partition of it exists. If the user may not ask the server,
+/// it is `assumed`.
 ///
 /// # Errors
 /// A key holds something else, the partitions are of two kinds, some are missing, or there are more

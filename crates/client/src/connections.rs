@@ -6,12 +6,12 @@ use std::collections::btree_map::Entry;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Bytes of a command from which on a write of its own costs less than copying it beside others.
+/// A command of this many bytes is cheaper to write by itself than to copy into a shared buffer.
 const LARGE: usize = 16 * 1024;
 
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
-/// Whether a connection was lost with something unconfirmed on it. Nobody can confirm that any
+/// Whether a connection was lost with something unconfirmed on it. No server can confirm that any
 /// more, so it stays reported until the caller sends something again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
@@ -125,7 +125,7 @@ impl Connections {
         reply
     }
 
-    /// Closes a connection: replies still under way on it could not be told from later ones.
+    /// Closes a connection: replies still under way on it would be taken for later ones.
     pub fn close(&mut self, address: &Address) {
         let gone = self.nodes.remove(address);
         if gone.is_some_and(|node| node.is_unconfirmed) {
@@ -146,7 +146,7 @@ impl Connections {
         }
     }
 
-    /// Whether something was lost unconfirmed. Notes that the caller has been told.
+    /// Whether something was lost unconfirmed. Notes that it has been reported.
     pub fn report_loss(&mut self) -> bool {
         let is_lost = self.loss != Loss::None;
         if is_lost {

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Error {
     /// The name of the filter contains `{`.
     BraceInName,
-    /// These keys of the filter do not exist, so nobody knows which of their items were added.
+    /// These keys of the filter do not exist, so it is unknown which of their items were added.
     Missing(Vec<Vec<u8>>),
     /// This key exists, which only a filter of the same name with more partitions has.
     MorePartitions(Vec<u8>),
@@ -20,7 +20,7 @@ pub enum Error {
     NotTried,
     /// No reply: in time, or at all. The command may or may not have been executed.
     Unreachable(RedisError),
-    /// This process is a child of the one that had the follower, which has not asked here yet.
+    /// This process is a child of the one that had the follower, and has no copy of its own yet.
     Forked,
     /// A reply that the command never gives.
     Unexpected(String),

@@ -306,8 +306,8 @@ impl PartitionedFilter {
     ///
     /// Returns [`Acknowledged::No`] if that is not known. If replicas lag, wait again: this returns
     /// Yes once they have caught up. If a connection was lost, or the node gave its slots away,
-    /// nobody can know any more, and this returns No until something is sent again. After a No it
-    /// is always right to add the same items again, and wait again.
+    /// that cannot be known any more, and this returns No until something is sent again. After a No
+    /// it is always right to add the same items again, and wait again.
     pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
         self.link.connections.wait(replicas, timeout)
     }

@@ -48,8 +48,8 @@ pub enum Retry {
 /// What the servers are to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// The first server has all keys. A redirect is an error, and so is READONLY: nobody says where
-    /// the primary is.
+    /// The first server has all keys. A redirect is an error, and so is READONLY, which does not
+    /// say where the primary is.
     OneServer,
     /// A Redis Cluster of which the servers are nodes; or one server that is not part of any.
     Cluster,
@@ -104,8 +104,8 @@ pub(super) struct Link {
     topology: Topology,
     owners: Owners,
     patience: Duration,
-    /// How often owners were looked up. Each time another node is asked first, since one that is
-    /// cut off has outdated slots.
+    /// How often owners were looked up. Each look-up starts with another node, since one that
+    /// is cut off has outdated slots.
     look_ups: usize,
 }
 
@@ -231,7 +231,7 @@ impl Link {
             let commands = places
                 .iter()
                 .map(|place| (requests[place.index].packed.as_slice(), place.is_asking));
-            // Without a connection nothing was executed. If sending failed, nobody knows.
+            // Without a connection nothing was executed. If sending failed, that is unknown.
             let (meaning, result): (fn(RedisError) -> Meaning, _) =
                 match self.connections.open(&address) {
                     Ok(()) => (Meaning::Lost, self.connections.send_all(&address, commands)),
@@ -368,7 +368,7 @@ fn owners_of(requests: usize) -> Vec<(usize, Next)> {
     (0..requests).map(|index| (index, Next::Owner)).collect()
 }
 
-/// Whether CLUSTER SLOTS was asked of a server that is not a node of any cluster.
+/// Whether this is the reply to CLUSTER SLOTS of a server that is not a node of any cluster.
 fn is_no_cluster(reply: &Value) -> bool {
     let words = "This instance has cluster support disabled";
     matches!(reply, Value::ServerError(error) if error.details() == Some(words))

@@ -22,7 +22,7 @@ impl Timeouts {
     /// to a second (docs/cluster.md).
     pub const OF_NODE: Self =
         Self { connection: Duration::from_secs(1), response: Duration::from_secs(5) };
-    /// Of a server without which there is none; it may be on another continent, behind TLS.
+    /// Of a single server, which has no replacement; it may be on another continent, behind TLS.
     pub const OF_ONLY_SERVER: Self =
         Self { connection: Duration::from_secs(5), response: PATIENCE };
 }
@@ -41,8 +41,8 @@ impl Address {
     }
 
     /// Parses a redirect's `host:port`. An empty host, or [`NO_HOST`], means the host that sent the
-    /// redirect. Where that is wrong, redirects go in circles, and then CLUSTER SLOTS, which says
-    /// more (`owners`), is asked.
+    /// redirect. Where that is wrong, redirects go in circles, and the caller sends CLUSTER SLOTS,
+    /// which says more (`owners`).
     pub fn of_redirect(words: &str, from: &Self) -> Option<Self> {
         let (host, port) = words.rsplit_once(':')?;
         let host = match host {

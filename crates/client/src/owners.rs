@@ -15,14 +15,14 @@ impl Owners {
 
     /// Parses the reply to `CLUSTER SLOTS`: for each range its first and last slot, the primary,
     /// and the replicas. A node is its host, port and id, and an array of further names and values.
-    /// The node that was `asked` chooses how to name hosts:
+    /// The node `asked` chooses how to name hosts:
     ///
     /// | host | when | the node is at |
     /// |---|---|---|
     /// | a name or an IP address | | that host |
-    /// | null | `cluster-preferred-endpoint-type unknown-endpoint` | the host that was asked |
-    /// | empty | the node does not know its own address yet | the host that was asked |
-    /// | `?` | the type is `hostname`, and the node has none | its `ip`, or else the host asked |
+    /// | null | `cluster-preferred-endpoint-type unknown-endpoint` | the host of `asked` |
+    /// | empty | the node does not know its own address yet | the host of `asked` |
+    /// | `?` | `hostname`, and the node has none | its `ip`, or else the host of `asked` |
     pub fn parse(reply: &Value, asked: &Address) -> Option<Self> {
         let Value::Array(ranges) = reply else {
             return None;

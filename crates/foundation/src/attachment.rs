@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Attachment(Option<Box<dyn Any + Send + Sync>>);
 
 impl Attachment {
-    /// The value, if it is of type `T`; a new one if there is none yet, and memory for it.
+    /// The value, if it is of type `T`; a new one, memory permitting, if nothing is attached yet.
     pub fn get<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
         if self.0.is_none() {
             let one: Box<[T; 1]> = try_boxed_one(T::default()).ok()?;

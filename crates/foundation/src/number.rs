@@ -96,8 +96,8 @@ fn parse_real(word: &[u8]) -> Option<f64> {
     (!value.is_nan()).then_some(value)
 }
 
-/// The largest exponent that is told from larger ones. A double has some 1 100; the rest is for
-/// zeros before a digit.
+/// The largest exponent that is distinguished from larger ones. A double has some 1 100; the rest
+/// is for zeros before a digit.
 const MOST_EXPONENT: i64 = 1_000_000;
 
 /// Parses what follows `0x`, as in `1.8p3`, which is 12. `None` if it is malformed, too large, or

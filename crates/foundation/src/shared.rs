@@ -49,8 +49,8 @@ impl<T> Shared<T> {
         }
         let place = self.0;
         std::mem::forget(self);
-        // SAFETY: this was the only owner and is forgotten, so nobody else takes the allocation
-        // back.
+        // SAFETY: this was the only owner and is forgotten, so nothing else frees the
+        // allocation.
         let mut place = unsafe { take(place) };
         Ok(place.remove(0).value)
     }

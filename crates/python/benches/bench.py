@@ -158,7 +158,7 @@ def rounds(capacity: int, db: redis.Redis) -> dict[tuple[str, str], float]:
                 run = tasks[number]
                 if run is None:
                     continue
-                # New strings for each, whose hash nobody has computed.
+                # New strings for each, whose hash Python has not cached.
                 items = argument(contender, [name(n) for n in chosen])
                 start = time.perf_counter_ns()
                 run(made[contender], items)

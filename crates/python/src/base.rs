@@ -71,7 +71,7 @@ impl Base {
         done.map_err(PyErr::from)
     }
 
-    /// Calls `act` with the filter, which nobody else has meanwhile. It must not run Python code.
+    /// Calls `act` with exclusive access to the filter. It must not run Python code.
     pub fn write<T: Send>(
         &self,
         py: Python<'_>,

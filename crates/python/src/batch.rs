@@ -58,8 +58,8 @@ pub enum Holder {
 /// Visits all items of a Python object: a column, or anything that can be iterated.
 ///
 /// # Errors
-/// `TypeError` for a single item, for a table, and for an object that is none; those of iterating;
-/// those of the visit.
+/// `TypeError` for a single item, a table, or an object that cannot be iterated; those of
+/// iterating; those of the visit.
 pub fn visit(items: &Bound<'_, PyAny>, visitor: &mut impl Visit) -> PyResult<Holder> {
     // To ask a list whether it is an array takes 2 microseconds, as long as looking 80 items up.
     let is_plain =

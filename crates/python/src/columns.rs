@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// The bytes of `len` bytes at `start`.
 ///
 /// # Safety
-/// They are allocated for `'a`, and nobody changes them meanwhile.
+/// They are allocated for `'a`, and do not change meanwhile.
 unsafe fn bytes_at<'a>(start: *const u8, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[]; // the address may be any
@@ -284,7 +284,7 @@ impl<T: Released> Owned<T> {
         Self(unsafe { std::mem::zeroed() })
     }
 
-    /// Moves the struct out of a capsule of this name, so that nobody else uses or releases it.
+    /// Moves the struct out of a capsule of this name, so that no other owner uses or releases it.
     fn take(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<Self> {
         let mut pointer = pointer_in::<T>(capsule, name)?;
         // SAFETY: a capsule of this name has the address of such a struct, and is alive. Whoever
@@ -306,7 +306,7 @@ impl<T: Released> Owned<T> {
 impl<T: Released> Drop for Owned<T> {
     fn drop(&mut self) {
         if let Some(release) = *self.0.release() {
-            // SAFETY: the producer's function for this struct, which nobody else has.
+            // SAFETY: the producer's function for this struct, of which this is the only owner.
             unsafe { release(&raw mut self.0) };
         }
     }
@@ -321,7 +321,7 @@ fn pointer_in<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>
     }
 }
 
-/// An array, released when the last who shares it lets go.
+/// An array, released with its last owner.
 type Shared = Arc<Owned<Array>>;
 
 /// Moves the array out of its capsule, and leaves one there that shares it.

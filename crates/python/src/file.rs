@@ -56,7 +56,7 @@ fn write(filter: &Filter, path: &Path, replace: bool) -> Result<(), FileError> {
 /// Writes the filter as a file.
 ///
 /// # Errors
-/// `Io`; of the kind `OutOfMemory` if there is none for a chunk.
+/// `Io`; of the kind `OutOfMemory` if a chunk cannot be allocated.
 pub fn encode<W: Write>(filter: &Filter, to: W) -> Result<W, FileError> {
     let mut writer = FileWriter::new(to)?;
     let mut iterator = 0;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How long the interpreter is not asked for signals while a thread waits for a copy.
+/// How often a thread that waits for a copy lets the interpreter handle signals.
 const TURN: Duration = Duration::from_millis(50);
 
 /// A copy of the Bloom filter `key` of a server, in this process, which follows it.

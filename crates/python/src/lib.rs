@@ -51,7 +51,7 @@ mod native {
     #[allow(non_upper_case_globals, reason = "Python's name")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    /// A key that nobody has, in the cluster's slot of `key`.
+    /// An unused key in the cluster's slot of `key`.
     #[pyfunction]
     fn temporary_key<'py>(py: Python<'py>, key: &[u8]) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &splitbloom_partition::temporary_key(key))

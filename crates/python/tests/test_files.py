@@ -104,7 +104,7 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="filter.sbf: its checksum does not match"):
         Filter.open(path)
     path.write_text("text")
-    with pytest.raises(FormatError, match="no file of a filter"):
+    with pytest.raises(FormatError, match="not a splitbloom file"):
         Filter.open(path)
 
 

@@ -81,7 +81,7 @@ impl Arguments {
         })
     }
 
-    /// The filter on a server; the server is named if it cannot be asked.
+    /// The filter on a server. An error of the connection names the server.
     fn side(&self, url: &str) -> Result<Side, Error> {
         let info = info_of(url, &self.tls)?;
         let server = info.addr().to_string();

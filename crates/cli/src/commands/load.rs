@@ -104,7 +104,7 @@ impl Arguments {
         Ok(Outcome::Done)
     }
 
-    /// The checkpoint, if one is asked for.
+    /// The checkpoint, if an option names one.
     fn checkpoint<F>(
         &self,
         family: Family,

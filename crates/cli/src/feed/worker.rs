@@ -33,7 +33,7 @@ pub struct Worker<F, S, C, T> {
 }
 
 impl<F: Fn(C, &Block) -> S, S, C, T> Worker<F, S, C, T> {
-    /// Returns when all blocks have been answered, or nobody takes the answers.
+    /// Returns when all blocks have been answered, or the receiver of the answers is gone.
     pub fn work(self, connections: Vec<C>) {
         let mut idle = VecDeque::from(connections);
         let mut under_way = VecDeque::new();

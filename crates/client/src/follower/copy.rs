@@ -25,7 +25,7 @@ pub(super) struct Copy {
     state: ForkLock<State, SHARDS>,
     partitions: Partitions,
     begun: Instant,
-    /// When the worker last asked and lacked nothing, in microseconds since `begun`.
+    /// When the worker last polled and lacked nothing, in microseconds since `begun`.
     current_at: AtomicU64,
     is_stopped: AtomicBool,
     fetches: AtomicU64,
@@ -243,7 +243,7 @@ impl Copy {
         self.state.read(|state| state.positions.get(partition).is_some_and(|at| at == position))
     }
 
-    /// The copy lacked nothing when the worker asked, at `asked_at`.
+    /// The copy lacked nothing when the worker polled, at `asked_at`.
     pub fn is_current(&self, asked_at: Instant) {
         let at = asked_at.duration_since(self.begun).as_micros();
         self.current_at.store(u64::try_from(at).unwrap_or(u64::MAX), Relaxed);

@@ -134,7 +134,7 @@ impl Follower {
         self.copy().is_ready()
     }
 
-    /// The time in which something may have been added that the copy lacks: since it last asked,
+    /// The time in which something may have been added that the copy lacks: since it last polled
     /// and lacked nothing. `None` if there is no copy. It is a few milliseconds while items are
     /// added, up to half a second while none are, and grows while no server replies.
     pub fn staleness(&self) -> Option<Duration> {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const HEARTBEAT: Duration = Duration::from_millis(200);
 /// The same, if there are other nodes whose replies are read only afterwards.
 const TURN: Duration = Duration::from_millis(10);
-/// How often each of several partitions is asked, although no news is known: while items
+/// How often each of several partitions is polled, although no news is known: while items
 /// come, and while none do. A question costs the server 2.7 µs, so 256 partitions take 3.5 % of its
 /// time, or 0.15 %.
 const SWEEP: Duration = Duration::from_millis(20);
@@ -43,7 +43,7 @@ struct Part {
     position: Vec<u8>,
     /// A filter that is complete, but not published.
     filter: Option<Filter>,
-    /// Whether there may be news of which the server has not been asked.
+    /// Whether there may be news that has not been polled.
     is_due: bool,
     /// The last question before which nothing came that it lacks.
     current_at: Option<Instant>,

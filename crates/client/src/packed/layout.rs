@@ -11,7 +11,7 @@ pub const PIECE_BYTES: usize = 64 * 1024;
 pub enum Layout {
     /// At `\n`, which the last item need not have.
     Lines,
-    /// After so many bytes, at least one.
+    /// Items of a fixed width, at least 1 byte.
     Fixed(usize),
 }
 

@@ -8,8 +8,8 @@ use crate::{Error, PartitionedFilter};
 use redis::Value;
 use splitbloom_partition::slot_of;
 
-/// A batch that has been sent. It keeps the filter, because the replies to other commands could not
-/// be told from its own.
+/// A batch that has been sent. It keeps the filter, because its replies could not be distinguished
+/// from those to other commands.
 pub struct UnderWay<T> {
     filter: PartitionedFilter,
     sent: Sent,

@@ -25,7 +25,7 @@ use std::ops::Range;
 
 impl Header {
     /// The header after folding to `num_sub_bitmaps`: that of a sub-filter reserved so small.
-    /// `None` if no capacity has so few, or if this header itself is none that sizing makes. Costs
+    /// `None` if no capacity has so few, or if sizing never produces this header. Costs
     /// some sizings.
     pub(crate) fn folded(&self, num_sub_bitmaps: u64) -> Option<Self> {
         if num_sub_bitmaps == self.shape.num_sub_bitmaps {

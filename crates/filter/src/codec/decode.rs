@@ -272,6 +272,6 @@ pub fn load_chunk(
     };
     ensure(chunk.identity == identity(filter), DecodeError::Order)?;
     let arrivals = chunk.arrivals(reader, filter)?;
-    filter.take_in(arrivals, chunk.start == 0, limit)?;
+    filter.accept(arrivals, chunk.start == 0, limit)?;
     Ok(begun)
 }

@@ -17,7 +17,7 @@ use std::iter::successors;
 
 /// A chunk of an encoded filter, ready to be sent.
 pub struct Encoded {
-    /// The iterator to ask for the next chunk with; [`END`] if there is none.
+    /// The iterator of the next chunk; [`END`] after the last one.
     pub next: u64,
     /// The chunk.
     pub bytes: Vec<u8>,

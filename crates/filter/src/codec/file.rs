@@ -45,7 +45,7 @@ impl fmt::Display for FileError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(out, "{error}"),
-            Self::Magic => write!(out, "it is no file of a filter"),
+            Self::Magic => write!(out, "not a splitbloom file"),
             Self::Version => write!(out, "it was written by a later version"),
             Self::Cut => write!(out, "it ends too early"),
             Self::Chunk(number, error) => write!(out, "chunk {number}: {error}"),

@@ -87,8 +87,8 @@ impl Filter {
     /// Takes a piece, which RedisBloom's SCANDUMP returned with `iterator`.
     ///
     /// # Errors
-    /// `Order` if it has no place, the filter is none of RedisBloom's, or it waits for a chunk of
-    /// ours; `OutOfMemory`. Nothing has changed.
+    /// `Order` if it does not come next, the filter is not a RedisBloom filter, or it waits for one
+    /// of our chunks; `OutOfMemory`. Nothing has changed.
     pub fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
         let organs = self.body.organs_mut();
         let organs = organs.filter(|organs| organs.loading.is_none());

@@ -77,7 +77,7 @@ impl Filter {
     /// # Errors
     /// `Field` or `Order` if `arrivals` contradict the filter, `OverLimit`, `OutOfMemory`; nothing
     /// visible has changed.
-    pub(crate) fn take_in(
+    pub(crate) fn accept(
         &mut self,
         mut arrivals: Arrivals<'_>,
         is_first: bool,

@@ -96,7 +96,7 @@ impl Filter {
         bits.fold(table, u64::saturating_add)
     }
 
-    /// Bits of memory for each item that it has at `now`; none if there is none.
+    /// Bits of memory for each item that it has at `now`; `None` without items.
     pub fn bits_per_item(&self, now: u64) -> Option<f64> {
         let items = self.items_at(now);
         (items > 0).then(|| self.reserved_bytes() as f64 * 8.0 / items as f64)

@@ -112,7 +112,7 @@ pub const MAX_EXPANSION: u32 = 32_768;
 /// What a filter does when it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Refuses further items, but those that were acknowledged elsewhere.
+    /// Refuses new items, except those that another server has already acknowledged.
     Fixed,
     /// Grows by a table, whatever the factor, which is only kept to be reported.
     Times(u32),

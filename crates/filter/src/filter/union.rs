@@ -187,7 +187,7 @@ impl Filter {
 
     /// Whether a union of the sub-filter, or of the folded one, with others, and `table` keeps the
     /// error rate, however far the table grows: a sub-filter must stay within its share of it, and
-    /// a table within its own. A part that gets nothing new is not asked.
+    /// a table within its own. A part that gains nothing is not checked.
     fn check_promise(
         &self,
         folded: Option<&BlockedBloom>,

@@ -146,7 +146,7 @@ impl Layer {
         -bits / f64::from(self.hashes()) * (-fill).ln_1p()
     }
 
-    /// The false-positive rate of the bits that have come: all probes of an absent item are
+    /// The false-positive rate of the bits received so far: all probes of an absent item are
     /// independent, so it is exact but for the few pairs of hashes whose probes coincide.
     pub fn false_positive_rate(&self) -> f64 {
         power(self.fill_ratio(), self.about.hashes.into())

@@ -54,7 +54,7 @@ pub struct Layers {
     growth: u32,
     /// What valkey-bloom hashes with, if the filter is from there.
     keys: Keys,
-    /// The error rate of the table; 0 while there is none.
+    /// The error rate of the table; 0 without a table.
     pub(crate) table_rate: f64,
     /// The layers, oldest first.
     pub(crate) each: Vec<Layer>,
@@ -72,7 +72,7 @@ impl Layers {
     /// At least one layer.
     ///
     /// # Errors
-    /// `Field` if there is none; `OutOfMemory`.
+    /// `Field` if `layers` is empty; `OutOfMemory`.
     pub(super) fn new(
         options: u32,
         growth: u32,

@@ -398,7 +398,7 @@ impl Leaves {
 
     /// Passes the segment or list that contains the first allocated segment at or after `from`
     /// through `mover`, unless it is shared. One whose other owner has been dropped is not shared.
-    /// Returns the number after its last segment; `None` if there is none.
+    /// Returns the number after its last segment; `None` if no segment follows `from`.
     fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         let segment = self.next_allocated(from)?;
         let place = self.find(segment / LEAF_SEGMENTS).ok()?;

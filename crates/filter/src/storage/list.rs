@@ -168,7 +168,7 @@ impl List {
                 if *pair as u32 == number {
                     return Some(index);
                 }
-                // After the last number of an odd list there is none.
+                // The second half of an odd list's last pair is not in use.
                 if (*pair >> 32) as u32 == number && index + 1 < self.len() {
                     return Some(index + 1);
                 }

@@ -33,7 +33,7 @@ impl Surplus {
         bytes
     }
 
-    /// The counter that `bytes` begin with; `None` if there is none.
+    /// The counter at the start of `bytes`; `None` if they are too short, or no counter.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (bits, rest) = bytes.split_first_chunk()?;
         let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(*bits))?;

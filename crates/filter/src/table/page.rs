@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The entries of all lines are one sorted, circular stream, cut where lines are full. 97 % of all
-//! lookups touch one line. An insert shifts the stream up to the next free slot (`change`); if
-//! there is none nearby, the page gets more lines, or the caller splits it.
+//! lookups touch one line. An insert shifts the stream up to the next free slot (`change`);
+//! without one nearby, the page gets more lines, or the caller splits it.
 
 mod bit_strings;
 mod bucket;

@@ -99,9 +99,9 @@ impl From<OutOfMemory> for AddError {
 #[derive(Debug)]
 pub struct TDigest {
     compression: Compression,
-    /// The smallest number added, the largest `f64` while there is none.
+    /// The smallest number added; initially the largest `f64`.
     min: f64,
-    /// The largest number added, the smallest `f64` while there is none.
+    /// The largest number added; initially the smallest `f64`.
     max: f64,
     /// Passes over the nodes.
     passes: u64,
@@ -125,12 +125,12 @@ impl TDigest {
         self.compression
     }
 
-    /// The smallest number added; `None` if there is none.
+    /// The smallest number added; `None` if the digest is empty.
     pub fn min(&self) -> Option<f64> {
         (!self.is_empty()).then_some(self.min)
     }
 
-    /// The largest number added; `None` if there is none.
+    /// The largest number added; `None` if the digest is empty.
     pub fn max(&self) -> Option<f64> {
         (!self.is_empty()).then_some(self.max)
     }

@@ -1,7 +1,7 @@
 //! From an item to its entry in the list: open addressing over hashes of the items.
 //!
-//! The hash is keyed by a number that the process draws, so that nobody can aim items at one place.
-//! Places differ between servers, and nothing that a client sees depends on them.
+//! The hash is keyed by a random number of the process, so that no client can aim items at one
+//! place. Places differ between servers, and nothing that a client sees depends on them.
 
 use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
 use std::alloc::Layout;

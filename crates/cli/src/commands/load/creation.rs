@@ -123,7 +123,7 @@ impl CreationArguments {
         command
     }
 
-    /// What is different in a filter that exists, of what was asked for.
+    /// How a filter that exists differs from the one requested.
     fn differences(&self, partitions: &[Fields]) -> Vec<String> {
         let Some(first) = partitions.first() else {
             return Vec::new();

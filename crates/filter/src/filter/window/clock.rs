@@ -116,18 +116,18 @@ impl Clock {
         }
     }
 
-    /// Writes an item of the current slice, or renews it if it `is_there`. Returns how many items
+    /// Writes an item of the current slice, or renews it if it `is_present`. Returns how many items
     /// the slice has now.
     pub(super) fn write(
         &mut self,
         table: &mut Table,
         hash: ItemHash,
-        is_there: bool,
+        is_present: bool,
         max_bytes: u64,
     ) -> Result<u64, AddError> {
         let mut slices = self.slices;
         let payload = slices.open(&self.window);
-        let items = if is_there {
+        let items = if is_present {
             let (before, copies) = table.replace_payload(hash, payload)?.unwrap_or((payload, 0));
             slices.renew(before, copies)
         } else if !slices.can_count() {

@@ -61,7 +61,7 @@ pub struct Slices {
     pub(in crate::filter) swept: u64,
 }
 
-/// A payload plus one, so that none takes no room.
+/// Stored plus one, so that `Option<Payload>` is one byte.
 type Payload = std::num::NonZeroU8;
 
 fn place(slice: u64) -> usize {

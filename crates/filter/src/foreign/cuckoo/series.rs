@@ -56,8 +56,8 @@ impl CuckooSeries {
         self.occupied
     }
 
-    /// The share of strangers that it takes for items. A stranger's fingerprint is compared
-    /// with all slots of two buckets in each layer.
+    /// The false-positive rate. An absent item's fingerprint is compared with all slots of two
+    /// buckets in each layer.
     pub fn false_positive_rate(&self) -> f64 {
         let newest = self.shape.layer(self.shape.layers - 1);
         let newest_slots = self.shape.slots_of(newest) as f64;
