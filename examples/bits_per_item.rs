@@ -2,7 +2,7 @@
 //! with a small filter. The second table also has another module where PEER is set, on PEER_SERVER
 //! or the same server.
 //!
-//! Run with `make bits`, which sets SPLITBLOOM_SERVER and SPLITBLOOM_MODULE.
+//! Run with `make bench PARTS=bits`, which sets SPLITBLOOM_SERVER and SPLITBLOOM_MODULE.
 
 use redis::Connection;
 use std::error::Error;

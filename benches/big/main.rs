@@ -2,19 +2,19 @@
 //! is created, filled, grown, copied, saved, transferred, loaded and deleted; the memory a snapshot
 //! copies while items are added; and two billion URLs in 500 MiB.
 //!
-//! `make bench-big` runs it. Environment variables:
+//! `make bench PARTS=big` runs it, that is `PARTS="big/stalls big/growth big/blacklist"`; there are
+//! also `big/transfer` and `big/shrink`. Environment variables:
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
-//! | `BIG_ITEMS` | 1000000000 | items of the largest filter; also a tenth and a hundredth of it |
-//! | `BIG_SIZES` | | sizes to run instead, separated by spaces |
+//! | `ITEMS` | 1000000000 | items of the largest filter; also a tenth and a hundredth of it |
+//! | `BENCH_SIZES` | | sizes to run instead, separated by commas |
 //! | `BIG_FILL` | full | `sparse`: just enough items to touch all pages |
 //! | `BIG_URLS` | 2000000000 | URLs of the blacklist; its memory budget scales with them |
-//! | `BIG_PARTS` | stalls growth blacklist | benchmarks to run; also `transfer` and `shrink` |
-//! | `BIG_SAVE` | | `yes`: save the tables of such a run too |
+//! | `BENCH_SAVE` | | `yes`: save the tables of such a run too |
 //! | `PEER`, `PEER_SERVER` | | another module, run through the phases that it supports |
 //!
-//! Tables are saved to docs/performance with the default sizes, or if so asked.
+//! Tables are saved to docs/performance with the default parts and sizes, or with `BENCH_SAVE`.
 
 mod blacklist;
 mod machine;
@@ -47,21 +47,21 @@ const DEFAULT_PARTS: [&str; 3] = ["stalls", "growth", "blacklist"];
 const PARTS: [&str; 5] = ["stalls", "growth", "blacklist", "transfer", "shrink"];
 
 fn main() -> Outcome<()> {
-    let items = number("BIG_ITEMS", ITEMS)?;
+    let items = number("ITEMS", ITEMS)?;
     let urls = number("BIG_URLS", URLS)?;
-    let sizes = match env::var("BIG_SIZES") {
-        Ok(text) => text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?,
-        Err(_) => vec![items / 100, items / 10, items],
+    let sizes = match named("BENCH_SIZES") {
+        Some(text) => text.split(',').map(str::parse).collect::<Result<_, _>>()?,
+        None => vec![items / 100, items / 10, items],
     };
     let fill = match env::var("BIG_FILL").as_deref() {
         Ok("sparse") => Fill::Sparse,
         Ok("full") | Err(_) => Fill::Full,
         Ok(other) => return Err(format!("BIG_FILL must be full or sparse, not {other}").into()),
     };
-    let parts = Parts::named("BIG_PARTS", &PARTS, &DEFAULT_PARTS)?;
+    let parts = Parts::named(&PARTS, &DEFAULT_PARTS)?;
     let is_default = (items, urls, fill) == (ITEMS, URLS, Fill::Full)
-        && ["BIG_SIZES", "BIG_PARTS"].iter().all(|name| env::var_os(name).is_none());
-    let is_saved = is_default || env::var("BIG_SAVE").is_ok_and(|answer| answer == "yes");
+        && ["BENCH_SIZES", "BENCH_PARTS"].iter().all(|name| named(name).is_none());
+    let is_saved = is_default || env::var("BENCH_SAVE").is_ok_and(|answer| answer == "yes");
 
     let mut stalls = stalls_table();
     let mut transfers = stalls_table();
@@ -124,10 +124,15 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
+/// A variable of the environment that is not empty.
+fn named(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 fn number(name: &str, default: u64) -> Outcome<u64> {
-    match env::var(name) {
-        Ok(text) => Ok(text.parse().map_err(|error| format!("{name}: {error}"))?),
-        Err(_) => Ok(default),
+    match named(name) {
+        Some(text) => Ok(text.parse().map_err(|error| format!("{name}: {error}"))?),
+        None => Ok(default),
     }
 }
 

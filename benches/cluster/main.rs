@@ -1,12 +1,12 @@
 //! One filter over many nodes: its speed beside one node, the failures it survives, and the latency
 //! of other clients while a slot moves.
 //!
-//! `make cluster ITEMS=10000000` runs it, on clusters of processes on loopback.
+//! `make bench PARTS=cluster` runs it, on clusters of processes on loopback; `PARTS=cluster/trial`
+//! and `cluster/moves` its halves.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ITEMS` | 10000000 | items added in each row of the first table |
-//! | `CLUSTER_PARTS` | trial moves | benchmarks to run |
 //!
 //! Tables are saved to docs/performance only with the default number of items.
 
@@ -33,7 +33,7 @@ const PARTS: [&str; 2] = ["trial", "moves"];
 fn main() -> Outcome<()> {
     let named = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let items: u64 = named("ITEMS").map_or(Ok(ITEMS), |text| text.parse())?;
-    let parts = Parts::named("CLUSTER_PARTS", &PARTS, &PARTS)?;
+    let parts = Parts::named(&PARTS, &PARTS)?;
     let is_default = items == ITEMS;
     if parts.contain("trial") {
         show("cluster", &trials::all(items)?, is_default)?;

@@ -1,6 +1,6 @@
 //! The cost per item in the core: nanoseconds per lookup and insert, without a server.
 //!
-//! `cargo bench --bench core` takes about five minutes and 11 GB: five filters of 2 GB exist at
+//! `make bench PARTS=core` takes about five minutes and 11 GB: five filters of 2 GB exist at
 //! once. `CORE_SIZES` (megabytes of bits, `1,16,256,2048`) and `CORE_ROUNDS` (9) shorten it; only a
 //! run with both defaults is saved to docs/performance.
 //!

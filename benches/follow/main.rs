@@ -1,13 +1,13 @@
 //! Followers: lookups in the process beside those through the server, how far a copy is behind
 //! while items come, and what followers cost the server.
 //!
-//! `make bench-follow` runs it. Environment variables:
+//! `make bench PARTS=follow` runs it, `PARTS="follow/lookups follow/cost"` these parts; the others
+//! are `load` and `crowd`. Environment variables:
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ITEMS` | 10000000 | items of the filter that is looked up |
-//! | `SECONDS` | 60 | how long items come |
-//! | `FOLLOW_PARTS` | lookups load cost crowd | benchmarks to run |
+//! | `BENCH_SECONDS` | 60 | how long items come (`make bench SECONDS=`) |
 //! | `PEER` | none | another build of the module, for the last two tables |
 //!
 //! Tables are saved to docs/performance only with the default number of items.
@@ -39,8 +39,8 @@ type Item = [u8; 16];
 fn main() -> Outcome<()> {
     let named = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let number = |name, default| named(name).map_or(Ok(default), |text| text.parse());
-    let (items, seconds) = (number("ITEMS", ITEMS)?, number("SECONDS", SECONDS)?);
-    let parts = Parts::named("FOLLOW_PARTS", &PARTS, &PARTS)?;
+    let (items, seconds) = (number("ITEMS", ITEMS)?, number("BENCH_SECONDS", SECONDS)?);
+    let parts = Parts::named(&PARTS, &PARTS)?;
     let show = |name: &str, table: &Table| -> Outcome<()> {
         println!("\n{}", table.markdown());
         match items == ITEMS {

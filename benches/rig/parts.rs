@@ -1,21 +1,22 @@
-//! Which parts of a benchmark are to run.
+//! Which parts of a benchmark are to run: `BENCH_PARTS`, set by `make bench PARTS=BENCHMARK/PART`.
 
 use super::Outcome;
 use std::env;
 
-/// The parts that a variable of the environment names, separated by spaces.
+/// Parts of a benchmark.
 pub struct Parts(Vec<String>);
 
 impl Parts {
-    /// The parts that `variable` names, out of `all`; those of `default` if it names none.
+    /// The parts that `BENCH_PARTS` names, separated by spaces, out of `all`; those of `default` if
+    /// it names none.
     ///
     /// # Errors
     /// There is no such part: the message lists all.
-    pub fn named(variable: &str, all: &[&str], default: &[&str]) -> Outcome<Self> {
-        let text = env::var(variable).unwrap_or_default();
+    pub fn named(all: &[&str], default: &[&str]) -> Outcome<Self> {
+        let text = env::var("BENCH_PARTS").unwrap_or_default();
         let mut parts: Vec<&str> = text.split_whitespace().collect();
         if let Some(part) = parts.iter().find(|part| !all.contains(part)) {
-            return Err(format!("{variable}: no part {part}; {}", all.join(" ")).into());
+            return Err(format!("no part {part}; there are {}", all.join(" ")).into());
         }
         if parts.is_empty() {
             parts = default.to_vec();

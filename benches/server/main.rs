@@ -18,11 +18,11 @@
 //! (with the same code on both sides, BF.MADD took 55 ns as the second and 49 as the third). The
 //! tables have medians over the rounds, and medians of per-round ratios.
 //!
-//! `make bench-server` runs it. Environment variables:
+//! `make bench PARTS=server` runs it, `PARTS="server/growth server/steps"` these parts. Environment
+//! variables:
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `BENCH_PARTS` | the parts to run, separated by spaces; all by default |
 //! | `BENCH_SIZES` | items, separated by commas, for all these parts; `memory` takes the largest |
 //! | `BENCH_ROUNDS` | rounds |
 //! | `BENCH_SAVE` | `yes`: saves the tables of other sizes and rounds than the default ones, too |

@@ -19,7 +19,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn from_environment() -> Outcome<Self> {
-        let parts = Parts::named("BENCH_PARTS", &PARTS, &PARTS)?;
+        let parts = Parts::named(&PARTS, &PARTS)?;
         let sizes = numbers("BENCH_SIZES")?;
         let rounds = numbers("BENCH_ROUNDS")?.map(|rounds| rounds[0] as usize);
         // Only runs with the defaults are saved for the documents, unless asked for.

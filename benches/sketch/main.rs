@@ -15,11 +15,11 @@
 //! peer comes first. The time is the server's own count of microseconds in the command. The tables
 //! have medians over the rounds, and medians of per-round ratios.
 //!
-//! `make bench-sketch` runs it. Environment variables:
+//! `make bench PARTS=sketch` runs it, `PARTS="sketch/cms sketch/topk"` these parts. Environment
+//! variables:
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `BENCH_PARTS` | the parts to run, separated by spaces; all by default |
 //! | `BENCH_ROUNDS` | rounds |
 //! | `PEER`, `PEER_SERVER` | the other module, and its server if it is not the same |
 
@@ -49,7 +49,7 @@ fn main() -> Outcome<()> {
         ("tdigest-error", tdigest::errors),
     ];
     let names = parts.map(|(name, _)| name);
-    let chosen = Parts::named("BENCH_PARTS", &names, &names)?;
+    let chosen = Parts::named(&names, &names)?;
     for (name, run) in parts {
         if chosen.contain(name) {
             run()?;

@@ -1,4 +1,5 @@
-//! What documents refer to exists: files, headings of documents, targets of the Makefile.
+//! What documents refer to exists: files, headings of documents, targets of the Makefile,
+//! benchmarks.
 
 use crate::root;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
@@ -26,11 +27,27 @@ pub fn broken(document: &str) -> Vec<String> {
                 let is_unknown = |target: &&str| !makefile.contains(&format!("\n{target}:"));
                 let unknown = targets.filter(is_unknown);
                 broken.extend(unknown.map(|target| format!("make {target}")));
+                broken.extend(
+                    words
+                        .split_whitespace()
+                        .filter(|word| names_no_benchmark(word))
+                        .map(str::to_owned),
+                );
             }
             _ => {}
         }
     }
     broken
+}
+
+/// Whether it is a `PARTS=` of `make bench` that is not there.
+fn names_no_benchmark(word: &str) -> bool {
+    let Some(benchmark) = word.strip_prefix("PARTS=").and_then(|part| part.split('/').next())
+    else {
+        return false;
+    };
+    let is_elsewhere = ["", "python", "fpr", "bits"].contains(&benchmark);
+    !is_elsewhere && !root().join("benches").join(benchmark).join("main.rs").is_file()
 }
 
 /// The target of a line that is typed, or stands in backticks.

@@ -146,9 +146,11 @@ fn alerts_and_dashboard_ask_only_for_what_the_exporter_shows() {
 
 /// What the exporter of a Debian release shows of the server.
 fn metrics_of(suite: &str, server: &Server) -> String {
-    let script = root().join("scripts/get-exporter");
-    let found = Command::new(script).arg(suite).output().expect("bash");
-    assert!(found.status.success(), "get-exporter {suite}");
+    let package = "prometheus-redis-exporter";
+    let mut script = Command::new(root().join("scripts/get-file"));
+    let found = script.args([suite, package, &format!("usr/bin/{package}")]).output();
+    let found = found.expect("bash");
+    assert!(found.status.success(), "get-file {suite} {package}");
     let path = String::from_utf8(found.stdout).expect("a path");
     let start = || {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
