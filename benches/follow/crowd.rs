@@ -136,15 +136,19 @@ fn idle(table: &mut Table, module: &str) -> Outcome<()> {
         let key = Name::new(KEY.as_bytes()).ok_or("no brace")?.key(partition);
         cmd("BF.RESERVE").arg(key).arg(0.01).arg(1_000).exec(&mut db)?;
     }
+    let wait = || {
+        sleep(DURATION);
+        Ok(())
+    };
+    let (alone, ()) = measure(&mut server, &[], wait)?;
+    let rate = format!("0, {PARTITIONS} partitions");
+    row(table, module, 0, rate.clone(), &alone);
     let start = || ready(Follower::start(at(&server)?, Topology::OneServer, keys)?);
     let followers: Outcome<Vec<Follower>> = (0..OF_PARTITIONS).map(|_| start()).collect();
     let followers = followers?;
     sleep(Duration::from_secs(1));
-    let (found, ()) = measure(&mut server, &followers, || {
-        sleep(DURATION);
-        Ok(())
-    })?;
-    row(table, module, OF_PARTITIONS, format!("0, {PARTITIONS} partitions"), &found);
+    let (found, ()) = measure(&mut server, &followers, wait)?;
+    row(table, module, OF_PARTITIONS, rate, &found);
     Ok(())
 }
 

@@ -17,7 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Those with tables or figures.
-pub const DOCUMENTS: [&str; 3] = ["README.md", "docs/performance.md", "docs/cluster.md"];
+pub const DOCUMENTS: [&str; 4] =
+    ["README.md", "docs/performance.md", "docs/cluster.md", "docs/followers.md"];
 
 const END: &str = "<!-- end -->";
 

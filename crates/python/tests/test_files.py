@@ -197,8 +197,11 @@ def test_line_ends_of_other_systems_are_warned_about_and_can_be_stripped(tmp_pat
 
 
 WAITING = """
-import resource, sys
+import resource, signal, sys
 from splitbloom import Filter
+
+# The tests may run in the background of a script, which ignores the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def for_ever(call, path):
     pages = int(open("/proc/self/statm").read().split()[0])
