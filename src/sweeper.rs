@@ -11,6 +11,7 @@ use crate::types::BloomFilter;
 use splitbloom_filter::filter::Swept;
 use splitbloom_filter::{AddError, Filter};
 use splitbloom_server::arguments::Argument;
+use splitbloom_server::change::Target;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::events::{self, Listener};
@@ -90,11 +91,11 @@ fn sweep(context: &Context) -> Option<u64> {
 }
 
 /// Takes a step in the filter of `entry`, and queues it again.
-fn sweep_one(context: &Context, entry: &Due, now: u64, name: Argument<'_>, mut key: WriteKey<'_>) {
-    let Ok(Some(stored)) = key.value::<BloomFilter>() else {
+fn sweep_one(context: &Context, entry: &Due, now: u64, name: Argument<'_>, key: WriteKey<'_>) {
+    let Some(mut target) = Target::<BloomFilter>::of_timer(context, name, key) else {
         return;
     };
-    let filter = stored.filter_mut();
+    let filter = target.value_mut().filter_mut();
     let (Some(window), Some(timetable)) = (filter.window(), filter.attachment()) else {
         return;
     };
@@ -117,10 +118,10 @@ fn sweep_one(context: &Context, entry: &Due, now: u64, name: Argument<'_>, mut k
     if let Some(Timetable { sweep, .. }) = filter.attachment() {
         *sweep = next.map(|due| Ticket::again(due, entry));
     }
-    drop(key);
     if has_changed {
         let time = Line::of(now);
-        context.replicate(c"BF.FORGET", name, [time.bytes()]);
+        // Lookups have changed before, when the items were forgotten.
+        target.settle().replicate(c"BF.FORGET", [time.bytes()]).end();
         stats::swept(begun.elapsed());
     }
 }

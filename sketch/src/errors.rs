@@ -2,7 +2,7 @@
 
 use splitbloom_server::command::ErrorReply;
 use splitbloom_server::context::Context;
-use splitbloom_server::key::{InUse, WrongType};
+use splitbloom_server::key::{OpenError, WrongType};
 use splitbloom_server::ration::Ration;
 
 /// An error reply.
@@ -53,8 +53,11 @@ impl From<WrongType> for ReplyError {
     }
 }
 
-impl From<InUse> for ReplyError {
-    fn from(InUse: InUse) -> Self {
-        Self::IN_USE
+impl From<OpenError> for ReplyError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::InUse => Self::IN_USE,
+            OpenError::WrongType => Self::WRONG_TYPE,
+        }
     }
 }

@@ -106,11 +106,6 @@ impl<S: Sketch> Stored<S> {
     pub fn sketch_mut(&mut self) -> &mut S {
         &mut self.0
     }
-
-    /// Queues a sketch with a window, which a command has changed, for the end of its next slice.
-    pub fn schedule(&mut self, context: &Context, key: Argument<'_>) {
-        lapse::schedule(self, context, key);
-    }
 }
 
 impl<S> Drop for Stored<S> {
@@ -156,6 +151,10 @@ impl<S: Sketch> Value for Stored<S> {
 
     fn digest(&self) -> u128 {
         self.0.digest()
+    }
+
+    fn has_changed(&mut self, context: &Context, key: Argument<'_>) {
+        lapse::schedule(self, context, key);
     }
 
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {

@@ -24,14 +24,13 @@ pub const CF_CLEAR: Command<ReplyError> = Command {
 
 fn clear<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    let stored = key.value::<Stored<F>>()?.ok_or(ReplyError::NOTHING_TO_FREE)?;
-    if let Some(gone) = stored.filter_mut().clear().map_err(ReplyError::of_creation)? {
-        journal::end_and_wake(context, stored.filter(), name);
-        drop(key); // before a module is notified that might delete it
+    let target = context.existing::<Stored<F>>(name)?;
+    let mut target = target.ok_or(ReplyError::NOTHING_TO_FREE)?;
+    let cleared = target.value_mut().filter_mut().clear();
+    if let Some(gone) = cleared.map_err(ReplyError::of_creation)? {
+        journal::end_and_wake(context, target.value().filter(), name);
         free_filter(gone);
-        context.replicate_verbatim();
-        context.signal_change(F::CLEAR_EVENT, name);
+        target.settle().replicate_verbatim().signal(F::CLEAR_EVENT);
     }
     context.reply_ok();
     Ok(())

@@ -4,15 +4,15 @@ use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::slow_log::hide_seeds;
 use crate::types::{Family, Stored};
-use splitbloom_filter::filter::{Filter, SizeLimit};
+use splitbloom_filter::filter::{Filter, Growth, SizeLimit};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::AddError;
 use splitbloom_grammar::loose::known_words_of_reserve;
 use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::{Argument, Arguments};
+use splitbloom_server::change::{Change, Entry, Target};
 use splitbloom_server::clock::time_of_command;
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
 use std::ffi::CStr;
 
 /// How the filters of a family are created.
@@ -37,9 +37,9 @@ pub trait Creates: Family {
     fn create(creation: &Self::Creation, seed: Seed, limit: SizeLimit) -> Result<Filter, AddError>;
     /// How long the key is to live, in seconds; `None` means until it is deleted.
     fn expiry(creation: &Self::Creation) -> Option<u64>;
-    /// Replicates the creation of `filter` under `key` with everything that determines its bits,
-    /// not with the client's arguments: the settings of a replica may differ.
-    fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter);
+    /// Replicates the creation of the filter with everything that determines its bits, not with the
+    /// client's arguments: the settings of a replica may differ.
+    fn replicate_creation(change: &Change<'_, Stored<Self>>);
 }
 
 /// Runs RESERVE.
@@ -65,7 +65,47 @@ pub fn create_empty<F: Creates>(
     name: Argument<'_>,
     creation: &F::Creation,
 ) -> Result<(), ReplyError> {
-    add_to::<F, _>(context, name, None, Some(creation), |_, _| Ok((true, ())), |()| ())
+    let opened = open_or_create::<F>(context, name, Some(creation))?;
+    if !opened.target.is_new() {
+        return Err(ReplyError::ITEM_EXISTS);
+    }
+    opened.settle().replicated().end();
+    Ok(())
+}
+
+/// A filter to which a command adds. One that the command creates gets its key when it settles, so
+/// if the first item is refused, the key stays missing.
+pub struct Opened<'a, F: Creates> {
+    target: Target<'a, Stored<F>>,
+    /// The size that the filter may have.
+    pub limit: SizeLimit,
+    /// When a new filter expires, in milliseconds since 1970.
+    expiry: Option<u64>,
+}
+
+/// Opens the filter `name`, or creates it from `creation` (`None`: an error).
+pub fn open_or_create<'a, F: Creates>(
+    context: &'a Context,
+    name: Argument<'a>,
+    creation: Option<&F::Creation>,
+) -> Result<Opened<'a, F>, ReplyError> {
+    let limit = config::size_limit(context);
+    let expiry = creation.map_or(Ok(None), expiry_of::<F>)?;
+    let target = match context.entry(name)? {
+        Entry::Occupied(target) => target,
+        Entry::Vacant(vacant) => {
+            let creation = creation.ok_or(ReplyError::NOT_FOUND)?;
+            let new = F::create(creation, Seed(context.random()), limit);
+            let new = vacant.with(Stored::new(new.map_err(ReplyError::of_creation)?));
+            new.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?
+        }
+    };
+    // The primary has acknowledged the items of a replay. It may have been RedisBloom, whose false
+    // positives differ, and so have had room where there is none here.
+    let may_be_full = target.value().filter().parameters().growth == Growth::Fixed;
+    let is_replay = may_be_full && context.is_replay();
+    let limit = if is_replay { SizeLimit::Replay } else { limit };
+    Ok(Opened { target, limit, expiry })
 }
 
 /// When a filter of `creation` is to expire, in milliseconds since 1970.
@@ -81,66 +121,23 @@ fn expiry_of<F: Creates>(creation: &F::Creation) -> Result<Option<u64>, ReplyErr
     is_time.then_some(Some(time)).ok_or(ReplyError::EXPIRE_TIME)
 }
 
-/// Opens the filter `name`, or creates it from `creation` (`None`: an error). Calls `add`, which
-/// adds to it and returns whether it changed, and an outcome. If it changed, replicates the
-/// creation, calls `replicate` for the add, and signals the changes: the creation, and `event`. A
-/// command without an event only creates, and must not find a filter. Returns the outcome.
-pub fn add_to<F: Creates, T>(
-    context: &Context,
-    name: Argument<'_>,
-    event: Option<&CStr>,
-    creation: Option<&F::Creation>,
-    add: impl FnOnce(&mut Filter, SizeLimit) -> Result<(bool, T), ReplyError>,
-    replicate: impl FnOnce(&T),
-) -> Result<T, ReplyError> {
-    let limit = config::size_limit(context);
-    let expiry = creation.map_or(Ok(None), expiry_of::<F>)?;
-    let mut key = context.open_to_write(name)?;
-    let mut present = key.value::<Stored<F>>()?;
-    let mut created = None;
-    let filter = match &mut present {
-        Some(_) if event.is_none() => return Err(ReplyError::ITEM_EXISTS),
-        Some(stored) => stored.filter_mut(),
-        None => {
-            let creation = creation.ok_or(ReplyError::NOT_FOUND)?;
-            let new = F::create(creation, Seed(context.random()), limit);
-            created.insert(new.map_err(ReplyError::of_creation)?)
+impl<'a, F: Creates> Opened<'a, F> {
+    pub fn filter_mut(&mut self) -> &mut Filter {
+        self.target.value_mut().filter_mut()
+    }
+
+    /// Whether the command as it came would expire at another time elsewhere.
+    pub fn expires(&self) -> bool {
+        self.expiry.is_some()
+    }
+
+    /// The filter has changed. Replicates its creation if it is new, and lets it expire.
+    pub fn settle(self) -> Change<'a, Stored<F>> {
+        let mut change = self.target.settle();
+        if change.is_new() {
+            F::replicate_creation(&change);
+            change.creates(F::RESERVE_EVENT, self.expiry);
         }
-    };
-    let (has_changed, outcome) = add(filter, limit)?;
-    // If the first item is refused, the key stays missing.
-    let created = created.filter(|_| has_changed);
-    let is_new = created.is_some();
-    if let Some(filter) = created {
-        let stored = key.put(Stored::new(filter));
-        present = Some(stored.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?);
+        change
     }
-    if let Some(stored) = present {
-        stored.schedule(context, name);
-        if is_new {
-            F::replicate_creation(context, name, stored.filter());
-        }
-    }
-    let expiry = expiry.filter(|_| is_new);
-    expiry.iter().for_each(|time| key.expire_at(*time));
-    drop(key); // before a module is notified that might delete it
-    if !has_changed {
-        return Ok(outcome);
-    }
-    replicate(&outcome);
-    if let Some(time) = expiry {
-        // The time that this server's clock makes of the client's seconds, as for SET and EXPIRE.
-        // It comes last, since whoever executes the commands again after that time deletes the key
-        // then.
-        context.replicate(c"PEXPIREAT", name, [Line::of(time).bytes()]);
-    }
-    // Last: a notified module may change the key, and that must replicate after this.
-    if is_new {
-        context.signal_change(F::RESERVE_EVENT, name);
-    }
-    if expiry.is_some() {
-        context.publish_expiry(name);
-    }
-    event.iter().for_each(|event| context.signal_change(event, name));
-    Ok(outcome)
 }

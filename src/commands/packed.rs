@@ -11,8 +11,10 @@ use splitbloom_grammar::packed::{parse_packed_lookup, PackedOptions, PackedWords
 use splitbloom_grammar::WordsError;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Change, Replicated};
 use splitbloom_server::command::Parameter;
 use splitbloom_server::context::Context;
+use splitbloom_server::data_type::Value;
 use splitbloom_server::packed::{PackedCommand, ITEMS, LAYOUT};
 use std::ffi::CStr;
 
@@ -87,17 +89,17 @@ impl<'a> Packed<'a> {
         try_vec(self.items.bytes().len())
     }
 
-    /// Replicates the command `name` with the first `number` items, in the same layout, and with
-    /// their time if they have one. Copies no item if `number` is all of them.
-    pub fn replicate_first(
+    /// Replicates `change` as the command `name` with the first `number` items, in the same layout,
+    /// and with their time if they have one. Copies no item if `number` is all of them.
+    pub fn replicate_first<'c, V: Value>(
         &self,
-        context: &Context,
+        change: Change<'c, V>,
         name: &CStr,
         time: Option<u64>,
         number: usize,
-    ) {
+    ) -> Replicated<'c> {
         let fewer = (number < self.items.len()).then(|| self.items.first(number));
-        self.command.replicate(context, name, time, fewer);
+        self.command.replicate(change, name, time, fewer)
     }
 }
 

@@ -8,7 +8,7 @@ use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
 use splitbloom_server::command::ErrorReply;
 use splitbloom_server::context::Context;
-use splitbloom_server::key::{InUse, WrongType};
+use splitbloom_server::key::{OpenError, WrongType};
 
 /// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,9 +124,12 @@ const fn harmless(text: &'static str) -> ReplyError {
     ReplyError { text, on_replay: OnReplay::LosesNothing }
 }
 
-impl From<InUse> for ReplyError {
-    fn from(InUse: InUse) -> Self {
-        Self::KEY_IN_USE
+impl From<OpenError> for ReplyError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::InUse => Self::KEY_IN_USE,
+            OpenError::WrongType => Self::WRONG_TYPE,
+        }
     }
 }
 

@@ -6,16 +6,16 @@ use crate::commands::common::{
 use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
-use crate::types::{BloomFilters, CountingFilters};
+use crate::types::{BloomFilter, BloomFilters, CountingFilter, CountingFilters};
 use splitbloom_filter::filter::{Filter, Growth, SizeLimit};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::AddError;
 use splitbloom_grammar::counting::{parse_counting_reserve, CountingCreation};
 use splitbloom_grammar::options::{parse_reserve, Creation};
 use splitbloom_grammar::WordsError;
-use splitbloom_server::arguments::Argument;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::Change;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
-use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 use std::ffi::CStr;
 
@@ -81,7 +81,8 @@ impl Creates for BloomFilters {
         creation.expiry
     }
 
-    fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter) {
+    fn replicate_creation(change: &Change<'_, BloomFilter>) {
+        let filter = change.value().filter();
         let (parameters, window) = (filter.parameters(), filter.window());
         // The shortest digits that parse as the same number.
         let error_rate = Line::of(parameters.error_rate);
@@ -100,7 +101,7 @@ impl Creates for BloomFilters {
         let args = args.chain(growth.iter().copied());
         let args = args.chain(with_window.into_iter().take(window));
         let args = args.chain([b"SEED", seed.bytes()]);
-        context.replicate(c"BF.RESERVE", key, args);
+        change.replicate_part(c"BF.RESERVE", args, Arguments::NONE);
     }
 }
 
@@ -125,8 +126,8 @@ impl Creates for CountingFilters {
         creation.expiry
     }
 
-    fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter) {
-        let parameters = filter.counting_parameters();
+    fn replicate_creation(change: &Change<'_, CountingFilter>) {
+        let parameters = change.value().filter().counting_parameters();
         let capacity = Line::of(parameters.capacity);
         let options = [
             ("BUCKETSIZE", Line::of(parameters.bucket_size)),
@@ -139,6 +140,6 @@ impl Creates for CountingFilters {
         let options = options.iter();
         let options = options.flat_map(|(option, value)| [option.as_bytes(), value.bytes()]);
         let args = std::iter::once(capacity.bytes()).chain(options);
-        context.replicate(c"CF.RESERVE", key, args);
+        change.replicate_part(c"CF.RESERVE", args, Arguments::NONE);
     }
 }

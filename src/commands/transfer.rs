@@ -12,9 +12,9 @@ use splitbloom_filter::{DecodeError, Filter};
 use splitbloom_grammar::changes::Position;
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Entry, Target, Vacant};
 use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
-use splitbloom_server::key::WriteKey;
 use splitbloom_server::text::Line;
 
 const ITERATOR: Parameter = Parameter::new(c"iterator", Kind::Integer, Times::Once);
@@ -98,21 +98,23 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
     context.redact(3); // the seed is in it
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NOT_NUMERIC)?;
     let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BAD_DATA)?;
-    let mut key = context.open_to_write(arguments.at(1))?;
+    let name = arguments.at(1);
     let load = if is_chunk(bytes) { load_chunk::<F> } else { load_piece::<F> };
-    let chunks = load(context, &mut key, iterator, bytes)?;
-    let stored = key.value::<Stored<F>>()?.ok_or(ReplyError::NOT_FOUND)?;
-    stored.schedule(context, arguments.at(1));
-    journal::end_and_wake(context, stored.filter(), arguments.at(1));
-    drop(key); // before a module is notified that might delete it
-    if chunks.is_empty() {
-        context.replicate_verbatim();
-    }
-    for Encoded { next, bytes } in chunks {
-        let next = Line::of(next);
-        context.replicate(F::LOAD_CHUNK, arguments.at(1), [next.bytes(), &bytes]);
-    }
-    context.signal_change(F::LOAD_CHUNK_EVENT, arguments.at(1));
+    let (target, chunks) = load(context, context.entry(name)?, iterator, bytes)?;
+    journal::end_and_wake(context, target.value().filter(), name);
+    let change = target.settle();
+    let replicated = match chunks.is_empty() {
+        true => change.replicate_verbatim(),
+        false => {
+            for Encoded { next, bytes } in chunks {
+                let next = Line::of(next);
+                let args = [next.bytes(), &bytes];
+                change.replicate_part(F::LOAD_CHUNK, args, Arguments::NONE);
+            }
+            change.replicated()
+        }
+    };
+    replicated.signal(F::LOAD_CHUNK_EVENT);
     context.reply_ok();
     Ok(())
 }
@@ -121,49 +123,67 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
 /// filter on a replica.
 type Chunks = Vec<Encoded>;
 
+/// The filter that has got a chunk, and what to replicate.
+type Loaded<'a, F> = (Target<'a, Stored<F>>, Chunks);
+
+/// Puts a filter that begins with a chunk under its key.
+fn begin<F: Family>(
+    vacant: Vacant<'_>,
+    filter: Filter,
+) -> Result<Target<'_, Stored<F>>, ReplyError> {
+    vacant.with(Stored::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)
+}
+
 /// Loads a chunk in our own format.
-fn load_chunk<F: Family>(
+fn load_chunk<'a, F: Family>(
     context: &Context,
-    key: &mut WriteKey<'_>,
+    entry: Entry<'a, Stored<F>>,
     iterator: u64,
     bytes: &[u8],
-) -> Result<Chunks, ReplyError> {
+) -> Result<Loaded<'a, F>, ReplyError> {
     let limit = config::size_limit(context);
-    let present = key.value::<Stored<F>>()?.map(Stored::filter_mut);
     let chunk = Chunk::parse(bytes).map_err(ReplyError::of_load)?;
     if iterator != chunk.next {
         return Err(ReplyError::BAD_DATA);
     }
-    if present.is_none() && !chunk.begins().is_some_and(F::takes) {
-        return Err(ReplyError::of_load(DecodeError::Order));
-    }
-    let created = codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
-    if let Some(filter) = created {
-        key.put(Stored::<F>::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
-    }
-    Ok(Vec::new())
+    let load = |present: Option<&mut Filter>| {
+        codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)
+    };
+    let target = match entry {
+        Entry::Occupied(mut target) => {
+            load(Some(target.value_mut().filter_mut()))?;
+            target
+        }
+        Entry::Vacant(_) if !chunk.begins().is_some_and(F::takes) => {
+            return Err(ReplyError::of_load(DecodeError::Order));
+        }
+        Entry::Vacant(vacant) => begin(vacant, load(None)?.ok_or(ReplyError::NOT_FOUND)?)?,
+    };
+    Ok((target, Vec::new()))
 }
 
 /// Loads a header or piece in RedisBloom's format. A header creates a filter with a random seed,
 /// which a replica must have, too.
-fn load_piece<F: Family>(
+fn load_piece<'a, F: Family>(
     context: &Context,
-    key: &mut WriteKey<'_>,
+    entry: Entry<'a, Stored<F>>,
     iterator: u64,
     bytes: &[u8],
-) -> Result<Chunks, ReplyError> {
-    if let Some(stored) = key.value::<Stored<F>>()? {
-        let taken = stored.filter_mut().take_piece(iterator, bytes);
-        return taken.map(|()| Vec::new()).map_err(ReplyError::of_load);
+) -> Result<Loaded<'a, F>, ReplyError> {
+    match entry {
+        Entry::Occupied(mut target) => {
+            let taken = target.value_mut().filter_mut().take_piece(iterator, bytes);
+            taken.map_err(ReplyError::of_load)?;
+            Ok((target, Vec::new()))
+        }
+        Entry::Vacant(_) if iterator != HEADER => Err(ReplyError::BAD_DATA),
+        Entry::Vacant(vacant) => {
+            let (seed, limit) = (Seed(context.random()), config::size_limit(context));
+            let filter = (F::BEGIN)(bytes, seed, limit).map_err(ReplyError::of_load)?;
+            let chunks = all_chunks(&filter)?;
+            Ok((begin(vacant, filter)?, chunks))
+        }
     }
-    if iterator != HEADER {
-        return Err(ReplyError::BAD_DATA);
-    }
-    let (seed, limit) = (Seed(context.random()), config::size_limit(context));
-    let filter = (F::BEGIN)(bytes, seed, limit).map_err(ReplyError::of_load)?;
-    let chunks = all_chunks(&filter)?;
-    key.put(Stored::<F>::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
-    Ok(chunks)
 }
 
 /// All chunks of `filter`, which has no set bits: a few times the bytes of its header.
@@ -185,16 +205,12 @@ fn all_chunks(filter: &Filter) -> Result<Chunks, ReplyError> {
 fn load_of_valkey(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(2);
     context.redact(2); // the keys of its hash are in it
-    let mut key = context.open_to_write(arguments.at(1))?;
-    if key.value::<BloomFilter>()?.is_some() {
+    let Entry::Vacant(vacant) = context.entry::<BloomFilter>(arguments.at(1))? else {
         return Err(ReplyError::NO_PLACE_TO_LOAD);
-    }
+    };
     let limit = config::size_limit(context);
     let filter = Filter::parse_valkey(bytes, limit).map_err(ReplyError::of_load)?;
-    key.put(BloomFilter::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
-    drop(key); // before a module is notified that might delete it
-    context.replicate_verbatim();
-    context.signal_change(c"bf.load", arguments.at(1));
+    begin::<BloomFilters>(vacant, filter)?.settle().replicate_verbatim().signal(c"bf.load");
     context.reply_ok();
     Ok(())
 }

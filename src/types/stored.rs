@@ -115,6 +115,10 @@ impl<F: Family> Value for Stored<F> {
         self.filter.digest()
     }
 
+    fn has_changed(&mut self, context: &Context, key: Argument<'_>) {
+        self.schedule(context, key);
+    }
+
     fn has_moved(&self, from: usize) {
         // So `from` was the filter's address, too, by which its journal is known.
         const { assert!(offset_of!(Self, filter) == 0) };

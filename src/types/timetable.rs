@@ -36,7 +36,8 @@ impl Timetable {
         let now = time_now();
         for (queue, ticket, due) in visits(filter, now).into_iter().flatten() {
             // Without memory for the name it waits for the next command that changes it.
-            due.into_iter().for_each(|due| queue.put(ticket, due, now, context, key));
+            // What is overdue waits after the others that are.
+            due.into_iter().for_each(|due| queue.put(ticket, due.max(now), now, context, key));
         }
     }
 

@@ -28,7 +28,7 @@ pub struct Argument<'a> {
 
 impl<'a> Arguments<'a> {
     /// No arguments.
-    pub(crate) const NONE: Self = Self { argv: null(), len: 0, _strings: PhantomData };
+    pub const NONE: Self = Self { argv: null(), len: 0, _strings: PhantomData };
 
     /// # Safety
     /// `argv` points to `argc` strings of the server. For `'a` the array lives, and so does each

@@ -173,22 +173,9 @@ impl Context {
     }
 
     /// Replicates the running command as the client sent it.
-    pub fn replicate_verbatim(&self) {
+    pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is live.
         unsafe { call!(RedisModule_ReplicateVerbatim(self.raw)) };
-    }
-
-    /// Replicates a command on `key`: `name key args…`.
-    ///
-    /// # Panics
-    /// If there are more than 16 `args`.
-    pub fn replicate<'a>(
-        &self,
-        name: &CStr,
-        key: Argument<'_>,
-        args: impl IntoIterator<Item = &'a [u8]>,
-    ) {
-        self.replicate_before(name, key, args, Arguments::NONE);
     }
 
     /// Replicates `name key args…`, and after `args` the `arguments`, which are some of the running
@@ -196,7 +183,7 @@ impl Context {
     ///
     /// # Panics
     /// If there are more than 16 `args`.
-    pub fn replicate_before<'a>(
+    pub(crate) fn replicate_before<'a>(
         &self,
         name: &CStr,
         key: Argument<'_>,
@@ -228,19 +215,19 @@ impl Context {
     }
 
     /// Signals that `key` has changed to transactions that watch it and clients that cache it.
-    pub fn signal_modified(&self, key: Argument<'_>) {
+    pub(crate) fn signal_modified(&self, key: Argument<'_>) {
         // SAFETY: context and key are live.
         unsafe { call!(RedisModule_SignalModifiedKey(self.raw, key.raw)) };
     }
 
     /// Signals that `key` has changed, and publishes `event`.
-    pub fn signal_change(&self, event: &CStr, key: Argument<'_>) {
+    pub(crate) fn signal_change(&self, event: &CStr, key: Argument<'_>) {
         self.signal_modified(key);
         self.publish(raw::REDISMODULE_NOTIFY_MODULE, event, key);
     }
 
     /// Publishes the server's own event for a key that has got an expiry.
-    pub fn publish_expiry(&self, key: Argument<'_>) {
+    pub(crate) fn publish_expiry(&self, key: Argument<'_>) {
         self.publish(raw::REDISMODULE_NOTIFY_GENERIC, c"expire", key);
     }
 

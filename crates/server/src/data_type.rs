@@ -2,7 +2,7 @@
 //! table of functions on the other.
 
 use super::allocator::{is_native, try_box};
-use super::arguments::OwnedString;
+use super::arguments::{Argument, OwnedString};
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
@@ -42,6 +42,8 @@ pub trait Value: Sized + Send + Sync + 'static {
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self>;
     /// A number that is equal for equal values only.
     fn digest(&self) -> u128;
+    /// A command has changed the value, which is that of `key`: it may queue itself for a visit.
+    fn has_changed(&mut self, _context: &Context, _key: Argument<'_>) {}
     /// The server has moved the value, byte by byte, from address `from` to where it is now. For
     /// what knows it by its address.
     fn has_moved(&self, _from: usize) {}

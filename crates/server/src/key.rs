@@ -1,6 +1,5 @@
 //! Keys: opened, looked into, closed when dropped.
 
-use super::allocator::try_box;
 use super::arguments::Argument;
 use super::call::call;
 use super::context::Context;
@@ -23,6 +22,27 @@ pub struct InUse;
 /// The key holds a value of another type.
 #[derive(Debug)]
 pub struct WrongType;
+
+/// Why a value cannot be opened for writing.
+#[derive(Debug)]
+pub enum OpenError {
+    /// As [`InUse`].
+    InUse,
+    /// As [`WrongType`].
+    WrongType,
+}
+
+impl From<InUse> for OpenError {
+    fn from(InUse: InUse) -> Self {
+        Self::InUse
+    }
+}
+
+impl From<WrongType> for OpenError {
+    fn from(WrongType: WrongType) -> Self {
+        Self::WrongType
+    }
+}
 
 struct Key<'a> {
     raw: *mut raw::RedisModuleKey,
@@ -85,20 +105,20 @@ impl WriteKey<'_> {
         Ok(value.map(|value| unsafe { &mut *value }))
     }
 
-    /// Puts `value` into an empty key and returns it; `None` if there is no memory for it.
-    pub fn put<T: Value>(&mut self, value: T) -> Option<&mut T> {
+    /// Puts `value` into an empty key and returns it.
+    pub(crate) fn put<T: Value>(&mut self, value: Box<T>) -> &mut T {
         let native = value.own_native().handle();
-        let value = Box::into_raw(try_box(value)?);
+        let value = Box::into_raw(value);
         // SAFETY: the key is open for writing, the type registered. From here on the value is the
         // server's, which gives it back through the type's `free`.
         unsafe { call!(RedisModule_ModuleTypeSetValue(self.0.raw, native, value.cast())) };
-        // SAFETY: the value that was just boxed; the borrow is unique because that of the key is.
-        Some(unsafe { &mut *value })
+        // SAFETY: the value that was just put; the borrow is unique because that of the key is.
+        unsafe { &mut *value }
     }
 
     /// Makes the key expire at `time`, in milliseconds since 1970. Nothing is replicated, signalled
     /// or published. Does nothing if the key is empty.
-    pub fn expire_at(&mut self, time: u64) {
+    pub(crate) fn expire_at(&mut self, time: u64) {
         let time = i64::try_from(time).unwrap_or(i64::MAX);
         // SAFETY: the key is open for writing.
         unsafe { call!(RedisModule_SetAbsExpire(self.0.raw, time)) };
@@ -115,7 +135,7 @@ impl Context {
     ///
     /// # Errors
     /// `InUse`.
-    pub fn open_to_write(&self, name: Argument<'_>) -> Result<WriteKey<'_>, InUse> {
+    pub(crate) fn open_to_write(&self, name: Argument<'_>) -> Result<WriteKey<'_>, InUse> {
         self.open_for_writing(name, 0)
     }
 

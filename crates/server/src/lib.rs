@@ -7,7 +7,8 @@
 //!   arguments   the arguments of a running command       log          the server's log
 //!   context     a running command, event or timer        settings     CONFIG
 //!   reply       replies                                  info         INFO
-//!   key         keys, opened and closed                  call         the server's functions
+//!   key         keys, opened and closed                  change       keys that commands write
+//!   call        the server's functions
 //!   data_type   a type of value: save, load, copy, …     failpoints   faults on demand, for tests
 //!   text        text on the stack                        clock        the time of day
 //!   timer       calls at a later time                    events       what happens to keys
@@ -33,6 +34,7 @@ pub mod arguments;
 pub mod blocking;
 mod call;
 pub mod catch_panic;
+pub mod change;
 pub mod clock;
 pub mod cluster;
 pub mod command;

@@ -2,8 +2,9 @@
 //! replicated.
 
 use super::arguments::Arguments;
+use super::change::{Change, Replicated};
 use super::command::{Kind, Parameter, Times};
-use super::context::Context;
+use super::data_type::Value;
 use super::text::Line;
 use std::ffi::CStr;
 use std::ops::Range;
@@ -34,26 +35,25 @@ impl<'a> PackedCommand<'a> {
         Self { arguments, layout }
     }
 
-    /// Replicates it as `name key [AT time] layout items`, with its own items or with `fewer`. Its
-    /// own are not copied.
-    pub fn replicate(
+    /// Replicates `change` as `name key [AT time] layout items`, with its own items or with
+    /// `fewer`. Its own are not copied.
+    pub fn replicate<'c, V: Value>(
         &self,
-        context: &Context,
+        change: Change<'c, V>,
         name: &CStr,
         time: Option<u64>,
         fewer: Option<&[u8]>,
-    ) {
-        let key = self.arguments.at(1);
+    ) -> Replicated<'c> {
         let time = time.map(Line::of);
         let before = time.iter().flat_map(|time| [b"AT".as_slice(), time.bytes()]);
         match fewer {
             None => {
                 let rest = self.arguments.range(self.layout.start..self.layout.end + 1);
-                context.replicate_before(name, key, before, rest);
+                change.replicate_before(name, before, rest)
             }
             Some(items) => {
                 let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
-                context.replicate(name, key, before.chain(layout).chain([items]));
+                change.replicate(name, before.chain(layout).chain([items]))
             }
         }
     }

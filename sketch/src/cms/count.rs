@@ -14,12 +14,14 @@ use splitbloom_foundation::number::parse_integer;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Change, Replicated};
 use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::{Command, ErrorReply, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_server::text::Line;
-use splitbloom_sketch::cms::SATURATED;
+use splitbloom_sketch::cms;
+use std::cell::Cell;
 
 const ITEMS: Parameter = Parameter::block(
     c"items",
@@ -66,6 +68,9 @@ pub const MAX_TOUCHED: u64 = 1 << 22;
 /// hashed together, at some 10 cycles for 4 bytes.
 const BYTES_OF_A_TOUCH: usize = 256;
 
+/// The estimate of an item with a saturated counter in each row.
+const SATURATED: u64 = cms::SATURATED as u64;
+
 /// Increments that are kept on the stack: an allocation would cost one item a sixth of its time.
 const FEW: usize = 4;
 
@@ -74,52 +79,71 @@ struct Request<'a> {
     arguments: Arguments<'a>,
     /// The argument of the first item.
     first: usize,
-    increments: &'a [u64],
+    /// The increment of each item, and, once it has been counted, its estimate.
+    numbers: &'a [Cell<u64>],
 }
 
 impl<'a> Request<'a> {
-    /// Parses pairs of an item and an increment from argument `first` on, into `increments`, one
-    /// for each. All are checked before the first is counted.
+    /// Parses pairs of an item and an increment from argument `first` on, into `numbers`, one for
+    /// each. All are checked before the first is counted.
     fn parse(
         arguments: Arguments<'a>,
         first: usize,
-        increments: &'a mut [u64],
+        numbers: &'a [Cell<u64>],
     ) -> Result<Self, ReplyError> {
-        for (n, to) in increments.iter_mut().enumerate() {
+        for (n, to) in numbers.iter().enumerate() {
             let increment = parse_integer(arguments.bytes(first + 2 * n + 1));
-            *to = u64::try_from(increment.ok_or(NOT_A_NUMBER)?).map_err(|_| NEGATIVE)?;
+            to.set(u64::try_from(increment.ok_or(NOT_A_NUMBER)?).map_err(|_| NEGATIVE)?);
         }
-        Ok(Self { arguments, first, increments })
+        Ok(Self { arguments, first, numbers })
     }
 
     /// The pairs. (Not `bytes_from` and `step_by`: that calls the server for increments as well.)
     fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         let places = (self.first..self.arguments.len()).step_by(2);
         let items = places.map(|place| self.arguments.bytes(place));
-        items.zip(self.increments.iter().copied())
+        items.zip(self.numbers.iter().map(Cell::get))
     }
 
     /// Replicates the first `number` pairs; with `time` if there is one, even if there are none.
-    fn replicate(&self, context: &Context, time: Option<u64>, number: usize) {
+    fn replicate<'c>(
+        &self,
+        change: Change<'c, StoredCounts>,
+        time: Option<u64>,
+        number: usize,
+    ) -> Replicated<'c> {
         let pairs = self.arguments.range(self.first..self.first + 2 * number);
-        let key = self.arguments.at(1);
-        match time {
-            Some(time) => {
-                let time = Line::of(time);
-                let words = [time.bytes()];
-                context.replicate_before(c"CMS.INCRBYAT", key, words, pairs);
-            }
-            None if number == self.increments.len() => context.replicate_verbatim(),
-            None => context.replicate_before(c"CMS.INCRBY", key, [], pairs),
+        match time.map(Line::of) {
+            Some(time) => change.replicate_before(c"CMS.INCRBYAT", [time.bytes()], pairs),
+            None if number == self.numbers.len() => change.replicate_verbatim(),
+            None => change.replicate_before(c"CMS.INCRBY", [], pairs),
         }
     }
-}
 
-/// Replies with the estimate of an item that has been counted.
-fn reply_counted(context: &Context, estimate: u32) {
-    match estimate {
-        SATURATED => context.reply_remark(INCREMENT_OVERFLOW),
-        estimate => context.reply_integer(estimate.into()),
+    /// Replies with the estimates of the first `number` items, and with what kept the rest from
+    /// being counted.
+    fn reply(
+        &self,
+        context: &Context,
+        number: usize,
+        counted: Result<(), ReplyError>,
+    ) -> Result<(), ReplyError> {
+        let refusal = counted.err();
+        if let (0, Some(error)) = (number, refusal) {
+            return Err(error);
+        }
+        context.reply_array(self.numbers.len());
+        for estimate in &self.numbers[..number] {
+            match estimate.get() {
+                SATURATED => context.reply_remark(INCREMENT_OVERFLOW),
+                estimate => context.reply_integer(estimate),
+            }
+        }
+        if let Some(error) = refusal {
+            error.reply(context);
+            self.numbers[number + 1..].iter().for_each(|_| context.reply_null());
+        }
+        Ok(())
     }
 }
 
@@ -190,49 +214,32 @@ fn increment(
     if (arguments.len() - first) % 2 != 0 {
         return Err(ReplyError::WRONG_ARITY);
     }
-    let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    let stored = key.value::<StoredCounts>()?.ok_or(MISSING)?;
+    let target = context.existing::<StoredCounts>(arguments.at(1))?;
+    let mut target = target.ok_or(MISSING)?;
     let number = (arguments.len() - first) / 2;
-    let (mut few, mut many);
-    let increments = if number <= FEW {
-        few = [0; FEW];
-        &mut few[..number]
+    let (few, mut many);
+    let numbers = if number <= FEW {
+        few = [const { Cell::new(0) }; FEW];
+        &few[..number]
     } else {
         many = try_vec(number).ok_or(NO_MEMORY_TO_COUNT)?;
-        many.resize(number, 0);
-        &mut many[..]
+        many.resize_with(number, Cell::default);
+        &many[..]
     };
-    let request = Request::parse(arguments, first, increments)?;
+    let request = Request::parse(arguments, first, numbers)?;
     let bytes = request.pairs().map(|(item, _)| item.len()).sum();
-    check_work(context, stored.sketch().rows(), number, bytes)?;
+    check_work(context, target.value().sketch().rows(), number, bytes)?;
     let mut answered = 0;
-    let answer = |estimate| {
-        if answered == 0 {
-            context.reply_array(number);
-        }
+    let answer = |estimate: u32| {
+        numbers[answered].set(estimate.into());
         answered += 1;
-        reply_counted(context, estimate);
     };
-    let (counted, time) = count(context, stored.sketch_mut(), given, request.pairs(), answer)?;
-    if time.is_some() {
-        stored.schedule(context, name);
-    }
-    drop(key); // before a module is notified that might delete it
+    let sketch = target.value_mut().sketch_mut();
+    let (counted, time) = count(context, sketch, given, request.pairs(), answer)?;
     if answered > 0 || time.is_some() {
-        request.replicate(context, time, answered);
-        context.signal_change(c"cms.incrby", name);
+        request.replicate(target.settle(), time, answered).signal(c"cms.incrby");
     }
-    match counted {
-        Ok(()) if number == 0 => context.reply_array(0),
-        Ok(()) => {}
-        Err(error) if answered == 0 => return Err(error),
-        Err(error) => {
-            error.reply(context);
-            (answered + 1..number).for_each(|_| context.reply_null());
-        }
-    }
-    Ok(())
+    request.reply(context, answered, counted)
 }
 
 fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

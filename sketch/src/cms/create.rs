@@ -10,6 +10,7 @@ use splitbloom_foundation::number::{parse_error_rate, parse_within};
 use splitbloom_foundation::span::Span;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Change, Entry, Replicated};
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
@@ -72,21 +73,17 @@ fn create(
     arguments: Arguments<'_>,
     parse: impl Fn([&[u8]; 2]) -> Result<(u64, u64), ReplyError>,
 ) -> Result<(), ReplyError> {
-    let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    if !matches!(key.value::<StoredCounts>(), Ok(None)) {
+    let Ok(Entry::Vacant(vacant)) = context.entry::<StoredCounts>(arguments.at(1)) else {
         return Err(EXISTS); // also for a key of another type, as in RedisBloom
-    }
+    };
     let words = arguments.try_list_from(4).ok_or(NO_MEMORY_TO_CREATE)?;
     let dimensions = parse([arguments.bytes(2), arguments.bytes(3)])?;
     let shape = shape_of(dimensions, context.is_replay())?;
     let span = parse_window(&words)?;
     let shape = span.map_or(Ok(shape), |span| shape.in_window(span))?;
     let sketch = new(shape, span).map_err(|OutOfMemory| NO_MEMORY_TO_CREATE)?;
-    key.put(StoredCounts::new(sketch)).ok_or(NO_MEMORY_TO_CREATE)?;
-    drop(key); // before a module is notified that might delete it
-    replicate(context, arguments, shape, span);
-    context.signal_change(c"cms.init", name);
+    let target = vacant.with(StoredCounts::new(sketch)).ok_or(NO_MEMORY_TO_CREATE)?;
+    replicate(target.settle(), shape, span).signal(c"cms.init");
     context.reply_ok();
     Ok(())
 }
@@ -100,14 +97,18 @@ fn new(shape: Shape, span: Option<Span>) -> Result<Counts, OutOfMemory> {
 
 /// Replicates the creation with its dimensions: those that follow from bounds need not be the same
 /// on another machine, whose logarithms may differ in the last digit.
-fn replicate(context: &Context, arguments: Arguments<'_>, shape: Shape, span: Option<Span>) {
+fn replicate<'c>(
+    change: Change<'c, StoredCounts>,
+    shape: Shape,
+    span: Option<Span>,
+) -> Replicated<'c> {
     let dimensions = [Line::of(shape.width()), Line::of(shape.depth())];
     let window = span.map(|span| [Line::of(span.seconds()), Line::of(span.slices())]);
     let window = window.iter().flat_map(|[seconds, slices]| {
         [b"WINDOW".as_slice(), seconds.bytes(), b"SLICES", slices.bytes()]
     });
     let words = dimensions.iter().map(Line::bytes).chain(window);
-    context.replicate(c"CMS.INITBYDIM", arguments.at(1), words);
+    change.replicate(c"CMS.INITBYDIM", words)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::Target;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
@@ -38,9 +39,8 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     match put_sum(context, arguments) {
         Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(SLOT_MOVES),
         Err(error) => Err(error),
-        Ok(()) => {
-            context.replicate_verbatim();
-            context.signal_change(c"cms.merge", arguments.at(1));
+        Ok(target) => {
+            target.settle().replicate_verbatim().signal(c"cms.merge");
             context.reply_ok();
             Ok(())
         }
@@ -66,7 +66,10 @@ fn weights_of<'a>(number: usize, words: &'a [&'a [u8]]) -> Result<&'a [&'a [u8]]
 }
 
 /// Puts the sum into the destination. A client's errors come in RedisBloom's order.
-fn put_sum(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn put_sum<'a>(
+    context: &'a Context,
+    arguments: Arguments<'a>,
+) -> Result<Target<'a, StoredCounts>, ReplyError> {
     // Before any key is opened: newer servers would look for it in the slot of the destination.
     if let Ok(number) = parse_number(arguments.bytes(2)) {
         let end = FIRST_SOURCE.saturating_add(number).min(arguments.len());
@@ -74,8 +77,8 @@ fn put_sum(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
             return Err(SEVERAL_SLOTS);
         }
     }
-    let mut key = context.open_to_write(arguments.at(1))?;
-    let shape = plain(key.value::<StoredCounts>()?.map(|stored| &*stored))?.shape();
+    let mut target = context.existing::<StoredCounts>(arguments.at(1))?.ok_or(MISSING)?;
+    let shape = plain(Some(target.value()))?.shape();
     let number = parse_number(arguments.bytes(2))?;
     let words = arguments.try_list_from(FIRST_SOURCE).ok_or(NO_MEMORY_TO_MERGE)?;
     let weights = weights_of(number, &words)?;
@@ -83,10 +86,8 @@ fn put_sum(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     let merged = sum(context, arguments, shape, number, weights);
     let merged = merged.map_err(|error| error.within(&ration))?;
     drop(ration);
-    if let Some(stored) = key.value::<StoredCounts>()? {
-        free_counts(std::mem::replace(stored.sketch_mut(), Counts::Plain(merged)));
-    }
-    Ok(())
+    free_counts(std::mem::replace(target.value_mut().sketch_mut(), Counts::Plain(merged)));
+    Ok(target)
 }
 
 /// The weighted sum of the first `number` sources, each of which must be of `shape`.

@@ -69,11 +69,9 @@ fn parse(arguments: Arguments<'_>) -> Result<Packed<'_>, ReplyError> {
 
 /// Replies with the estimates, four bytes each.
 fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let name = arguments.at(1);
     let Packed { items, time, command } = parse(arguments)?;
-    let mut key = context.open_to_write(name)?;
-    let stored = key.value::<StoredCounts>()?.ok_or(MISSING)?;
-    let rows = stored.sketch().rows().max(MIN_ROWS);
+    let mut target = context.existing::<StoredCounts>(arguments.at(1))?.ok_or(MISSING)?;
+    let rows = target.value().sketch().rows().max(MIN_ROWS);
     check_work(context, rows, items.len(), items.bytes().len())?;
     let is_replay = context.is_replay(); // without a reader of the reply
     let with_room = |bytes| try_vec::<u8>(if is_replay { 0 } else { bytes });
@@ -83,26 +81,25 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let room = with_room(items.bytes().len()).ok_or(NO_MEMORY_TO_COUNT)?;
     let mut counted = 0;
     let each = items.items().map(|item| (item, 1));
-    let (end, time) = count(context, stored.sketch_mut(), time, each, |estimate| {
+    let sketch = target.value_mut().sketch_mut();
+    let (end, time) = count(context, sketch, time, each, |estimate| {
         if !is_replay {
             estimates.extend(estimate.to_le_bytes());
         }
         counted += 1;
     })?;
-    if time.is_some() {
-        stored.schedule(context, name);
-    }
-    drop(key); // before a module is notified that might delete it
-    drop(room);
-    if counted > 0 {
-        let fewer = (counted < items.len()).then(|| items.first(counted));
-        command.replicate(context, c"CMS.PACKINCR", time, fewer);
-    } else if let Some(time) = time.map(Line::of) {
-        // Time has advanced, and there is no packing without items.
-        context.replicate(c"CMS.INCRBYAT", name, [time.bytes()]);
-    }
     if counted > 0 || time.is_some() {
-        context.signal_change(c"cms.packincr", name);
+        let change = target.settle();
+        drop(room);
+        let replicated = match time.map(Line::of) {
+            // Time has advanced, and there is no packing without items.
+            Some(time) if counted == 0 => change.replicate(c"CMS.INCRBYAT", [time.bytes()]),
+            _ => {
+                let fewer = (counted < items.len()).then(|| items.first(counted));
+                command.replicate(change, c"CMS.PACKINCR", time, fewer)
+            }
+        };
+        replicated.signal(c"cms.packincr");
     }
     match end {
         Ok(()) => context.reply_bytes(&estimates),

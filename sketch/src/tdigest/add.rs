@@ -24,9 +24,7 @@ pub const ADD: Command<ReplyError> = Command {
 const FEW: usize = 8;
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    let digest = key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch_mut();
+    let mut target = context.existing::<StoredDigest>(arguments.at(1))?.ok_or(MISSING)?;
     let words = arguments.bytes_from(2);
     let (mut few, mut many) = ([0.0; FEW], None);
     let numbers = match few.get_mut(..words.len()) {
@@ -44,11 +42,10 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         }
     }
     let ration = Ration::begin(context);
-    digest.add(numbers).map_err(|error| ReplyError::from(error).within(&ration))?;
+    let added = target.value_mut().sketch_mut().add(numbers);
+    added.map_err(|error| ReplyError::from(error).within(&ration))?;
     drop(ration);
-    drop(key); // before a module is notified that might delete it
-    context.replicate_verbatim();
-    context.signal_change(c"tdigest.add", name);
+    target.settle().replicate_verbatim().signal(c"tdigest.add");
     context.reply_ok();
     Ok(())
 }

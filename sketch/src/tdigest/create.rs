@@ -7,6 +7,7 @@ use super::value::StoredDigest;
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::Entry;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_sketch::tdigest::{Compression, TDigest};
@@ -47,11 +48,9 @@ fn create(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     if !matches!(arguments.len(), 2 | 4) {
         return Err(ReplyError::WRONG_ARITY);
     }
-    let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    if key.value::<StoredDigest>()?.is_some() {
+    let Entry::Vacant(vacant) = context.entry::<StoredDigest>(arguments.at(1))? else {
         return Err(EXISTS);
-    }
+    };
     let compression = match arguments.len() {
         2 => Compression::DEFAULT,
         _ if arguments.bytes(2).eq_ignore_ascii_case(b"COMPRESSION") => {
@@ -59,21 +58,16 @@ fn create(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         }
         _ => return Err(WRONG_KEYWORD),
     };
-    key.put(StoredDigest::new(TDigest::new(compression))).ok_or(NO_MEMORY)?;
-    drop(key); // before a module is notified that might delete it
-    context.replicate_verbatim();
-    context.signal_change(c"tdigest.create", name);
+    let target = vacant.with(StoredDigest::new(TDigest::new(compression))).ok_or(NO_MEMORY)?;
+    target.settle().replicate_verbatim().signal(c"tdigest.create");
     context.reply_ok();
     Ok(())
 }
 
 fn reset(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch_mut().clear();
-    drop(key);
-    context.replicate_verbatim();
-    context.signal_change(c"tdigest.reset", name);
+    let mut target = context.existing::<StoredDigest>(arguments.at(1))?.ok_or(MISSING)?;
+    target.value_mut().sketch_mut().clear();
+    target.settle().replicate_verbatim().signal(c"tdigest.reset");
     context.reply_ok();
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::config::max_merge_bytes;
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Entry, Target};
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
@@ -50,9 +51,8 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     match put_union(context, arguments) {
         Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(SLOT_MOVES),
         Err(error) => Err(error),
-        Ok(()) => {
-            context.replicate_verbatim();
-            context.signal_change(c"tdigest.merge", arguments.at(1));
+        Ok(target) => {
+            target.settle().replicate_verbatim().signal(c"tdigest.merge");
             context.reply_ok();
             Ok(())
         }
@@ -94,14 +94,20 @@ fn parse_options<'a>(
 }
 
 /// Puts the union into the destination. A client's errors come in RedisBloom's order.
-fn put_union(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn put_union<'a>(
+    context: &'a Context,
+    arguments: Arguments<'a>,
+) -> Result<Target<'a, StoredDigest>, ReplyError> {
     let end = parse_end(arguments.bytes(2), arguments.len());
     // Before any key is opened: newer servers would look for it in the slot of the destination.
     if end.is_ok_and(|end| context.needs_several_slots(arguments, FIRST_SOURCE..end)) {
         return Err(SEVERAL_SLOTS);
     }
-    let mut key = context.open_to_write(arguments.at(1))?;
-    let own = key.value::<StoredDigest>()?.map(|stored| stored.sketch());
+    let entry = context.entry::<StoredDigest>(arguments.at(1))?;
+    let own = match &entry {
+        Entry::Occupied(target) => Some(target.value().sketch()),
+        Entry::Vacant(_) => None,
+    };
     let end = end?;
     let options = parse_options(arguments.bytes_from(end), context.is_replay())?;
     let own = own.filter(|_| !options.overrides);
@@ -114,13 +120,13 @@ fn put_union(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let union = unite(context, arguments, end, own, compression);
     let union = union.map_err(|error| error.within(&ration))?;
     drop(ration);
-    match key.value::<StoredDigest>()? {
-        Some(stored) => *stored.sketch_mut() = union,
-        None => {
-            key.put(StoredDigest::new(union)).ok_or(NO_MEMORY_TO_MERGE)?;
+    match entry {
+        Entry::Occupied(mut target) => {
+            *target.value_mut().sketch_mut() = union;
+            Ok(target)
         }
+        Entry::Vacant(vacant) => vacant.with(StoredDigest::new(union)).ok_or(NO_MEMORY_TO_MERGE),
     }
-    Ok(())
 }
 
 /// Calls `visit` with each source, up to the argument before `end`.

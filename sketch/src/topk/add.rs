@@ -12,6 +12,7 @@ use crate::window::{parse_time, time_of, TIME};
 use splitbloom_foundation::number::parse_within;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Change, Replicated};
 use splitbloom_server::command::{Command, ErrorReply, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
@@ -100,10 +101,8 @@ fn add<const STEP: usize>(
         return Err(ReplyError::WRONG_ARITY);
     }
     let given = (form.first > 2).then(|| parse_time(arguments.bytes(2))).transpose()?;
-    let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    let stored = key.value::<StoredTopK>()?.ok_or(MISSING)?;
-    let topk = stored.sketch_mut();
+    let mut target = context.existing::<StoredTopK>(arguments.at(1))?.ok_or(MISSING)?;
+    let topk = target.value_mut().sketch_mut();
     let time = time_for(context, topk, given)?;
     let items = arguments.bytes_from(form.first).step_by(STEP);
     let units = |n| form.units(arguments, n);
@@ -140,17 +139,13 @@ fn add<const STEP: usize>(
         context.reply_remark(BAD_INCREMENT.0);
     }
     drop(ration);
-    if time.is_some() {
-        stored.schedule(context, name);
-    }
-    drop(key); // before a module is notified that might delete it
-    if added == sound && is_whole && time.is_none() {
-        context.replicate_verbatim();
-    } else if added > 0 || time.is_some() {
-        form.replicate(context, arguments, time, added);
-    }
     if added > 0 || time.is_some() {
-        context.signal_change(form.event, name);
+        let change = target.settle();
+        let replicated = match added == sound && is_whole && time.is_none() {
+            true => change.replicate_verbatim(),
+            false => form.replicate(change, arguments, time, added),
+        };
+        replicated.signal(form.event);
     }
     Ok(())
 }
@@ -186,17 +181,16 @@ impl<const STEP: usize> Form<STEP> {
 
     /// Replicates the first `number` items, with their time if they have one. Without items it
     /// replicates that the time has advanced.
-    fn replicate(
+    fn replicate<'c>(
         &self,
-        context: &Context,
+        change: Change<'c, StoredTopK>,
         arguments: Arguments<'_>,
         time: Option<u64>,
         number: usize,
-    ) {
+    ) -> Replicated<'c> {
         let name = if time.is_some() { self.with_time } else { self.name };
         let time = time.map(Line::of);
         let items = arguments.range(self.first..self.first + number * STEP);
-        let time = time.iter().map(Line::bytes);
-        context.replicate_before(name, arguments.at(1), time, items);
+        change.replicate_before(name, time.iter().map(Line::bytes), items)
     }
 }

@@ -8,6 +8,7 @@ use splitbloom_foundation::number::{parse_double, parse_integer};
 use splitbloom_foundation::span::Span;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::Entry;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
@@ -38,11 +39,9 @@ pub const RESERVE: Command<ReplyError> = Command {
 };
 
 fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    if !matches!(key.value::<StoredTopK>(), Ok(None)) {
+    let Ok(Entry::Vacant(vacant)) = context.entry::<StoredTopK>(arguments.at(1)) else {
         return Err(EXISTS); // also for a key of another type, as in RedisBloom
-    }
+    };
     let words = arguments.try_list_from(2).ok_or(NO_MEMORY_TO_CREATE)?;
     let (shape, span) = parse(&words, context.is_replay())?;
     let ration = Ration::begin(context);
@@ -52,10 +51,8 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     };
     let topk = topk.map_err(|OutOfMemory| NO_MEMORY_TO_CREATE.within(&ration))?;
     drop(ration);
-    key.put(StoredTopK::new(topk)).ok_or(NO_MEMORY_TO_CREATE)?;
-    drop(key); // before a module is notified that might delete it
-    context.replicate_verbatim();
-    context.signal_change(c"topk.reserve", name);
+    let target = vacant.with(StoredTopK::new(topk)).ok_or(NO_MEMORY_TO_CREATE)?;
+    target.settle().replicate_verbatim().signal(c"topk.reserve");
     context.reply_ok();
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
-use crate::commands::add::{Added, Adding, Source};
+use crate::commands::add::{self, time_for, Added};
 use crate::commands::common::{
     BLOOM_ITEM, BLOOM_ITEMS, CAPACITY, ERROR, EXPANSION, EXPIRY, ITEM, ITEMS, NONSCALING,
     NO_CREATE, RENEW, SEED, SLICES, TIGHTENING, TIME, WINDOW,
 };
-use crate::commands::create::create_empty;
+use crate::commands::create::{create_empty, open_or_create};
 use crate::commands::reply_error::ReplyError;
+use crate::journal;
 use crate::slow_log::hide_seeds;
 use crate::types::BloomFilters;
 use splitbloom_grammar::loose::spell_out_bloom_insert;
@@ -30,9 +31,8 @@ pub const ADD: Command<ReplyError> = Command {
 };
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let add = adding(c"bf.add", arguments, 2);
     let mut is_new = false;
-    let added = add.run::<BloomFilters>(context, arguments, |new| is_new = new)?;
+    let added = add_items(context, arguments, &Items::from(2, c"bf.add"), |new| is_new = new)?;
     if let Some(refusal) = added.refusal {
         return Err(refusal);
     }
@@ -47,7 +47,7 @@ pub const MULTI_ADD: Command<ReplyError> = Command {
     summary: c"Adds items to a Bloom filter, which is created if it is missing",
     complexity: BLOOM_ITEMS,
     parameters: &[Parameter::KEY, ITEMS],
-    run: |context, arguments| add_many(context, arguments, &adding(c"bf.madd", arguments, 2)),
+    run: |context, arguments| add_many(context, arguments, &Items::from(2, c"bf.madd")),
     ..Command::WRITE
 };
 
@@ -95,61 +95,74 @@ fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         context.reply_array(0);
         return Ok(());
     };
-    let add = Adding { creation, at, ..adding(c"bf.insert", arguments, 2 + first) };
-    add_many(context, arguments, &add)
+    let items = Items { creation, at, ..Items::from(2 + first, c"bf.insert") };
+    add_many(context, arguments, &items)
 }
 
-/// An add of the arguments from `first` on.
-fn adding<'a>(
-    event: &'static CStr,
-    arguments: Arguments<'a>,
+/// The items that a command adds.
+struct Items {
+    /// The argument index of the first one. All later arguments are items, too.
     first: usize,
-) -> Adding<Creation, Args<'a>> {
-    Adding {
-        event,
-        creation: Some(Creation::default()),
-        at: None,
-        items: Args { arguments, first },
+    /// The name of the command's event.
+    event: &'static CStr,
+    /// What to create if the key is missing; `None` makes that an error.
+    creation: Option<Creation>,
+    /// Their time; `None` means now.
+    at: Option<u64>,
+}
+
+impl Items {
+    /// The arguments from `first` on, for a filter with the default parameters.
+    fn from(first: usize, event: &'static CStr) -> Self {
+        Self { first, event, creation: Some(Creation::default()), at: None }
     }
 }
 
-/// Runs `add` and replies with an array of whether each item was new. The array ends at the first
-/// item refused, with the error.
-fn add_many(
+/// Adds the items to the command's key, and calls `answer` with whether each was new. Replicates
+/// what took effect: the items as they came, or with their time, but without the refused one and
+/// those after it, and without an expiry, which is replicated apart.
+fn add_items(
     context: &Context,
     arguments: Arguments<'_>,
-    add: &Adding<Creation, Args<'_>>,
-) -> Result<(), ReplyError> {
+    items: &Items,
+    answer: impl FnMut(bool),
+) -> Result<Added, ReplyError> {
+    let Items { first, event, ref creation, at } = *items;
+    let name = arguments.at(1);
+    let mut opened = open_or_create::<BloomFilters>(context, name, creation.as_ref())?;
+    let (expires, limit) = (opened.expires(), opened.limit);
+    let filter = opened.filter_mut();
+    let time = time_for(context, filter, at)?;
+    let added = add::add(context, filter, arguments.bytes_from(first), time, limit, answer);
+    if added.changed > 0 {
+        let change = opened.settle();
+        let those = arguments.range(first..first + added.answered);
+        let replicated = match time.map(Line::of) {
+            None if added.refusal.is_none() && !expires => change.replicate_verbatim(),
+            None => change.replicate_before(c"BF.MADD", [], those),
+            Some(time) => {
+                let before = [b"AT", time.bytes(), b"ITEMS"];
+                change.replicate_before(c"BF.INSERT", before, those)
+            }
+        };
+        replicated.signal(event);
+    }
+    if added.new > 0 {
+        journal::wake_few(context, name);
+    }
+    Ok(added)
+}
+
+/// Adds the items and replies with an array of whether each was new. The array ends at the first
+/// item refused, with the error.
+fn add_many(context: &Context, arguments: Arguments<'_>, items: &Items) -> Result<(), ReplyError> {
     // No command has more items than arguments.
     let answers = try_vec(arguments.len());
     let mut answers = answers.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
-    let answer = |new| answers.push(new);
-    let Added { refusal, .. } = add.run::<BloomFilters>(context, arguments, answer)?;
-    context.reply_array(answers.len() + usize::from(refusal.is_some()));
+    let added = add_items(context, arguments, items, |new| answers.push(new))?;
+    context.reply_array(answers.len() + usize::from(added.refusal.is_some()));
     for new in answers {
         context.reply_bool(new);
     }
-    refusal.map_or(Ok(()), Err)
-}
-
-/// The arguments from `first` on.
-struct Args<'a> {
-    arguments: Arguments<'a>,
-    first: usize,
-}
-
-impl<'a> Source<'a> for Args<'a> {
-    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        self.arguments.bytes_from(self.first + first)
-    }
-
-    fn replicate_first(&self, context: &Context, time: Option<u64>, number: usize) {
-        let key = self.arguments.at(1);
-        let items = self.arguments.range(self.first..self.first + number);
-        let Some(time) = time.map(Line::of) else {
-            return context.replicate_before(c"BF.MADD", key, [], items);
-        };
-        let before = [b"AT", time.bytes(), b"ITEMS"];
-        context.replicate_before(c"BF.INSERT", key, before, items);
-    }
+    added.refusal.map_or(Ok(()), Err)
 }

@@ -24,10 +24,9 @@ pub const FORGET: Command<ReplyError> = Command {
 /// Replies with whether nothing is left to do before the next slice is over.
 fn forget(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let given = parse_time(arguments.bytes(2))?;
-    let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = key.value::<BloomFilter>()?;
-    let stored = stored.ok_or(ReplyError::NOTHING_TO_FREE)?;
-    let filter = stored.filter_mut();
+    let target = context.existing::<BloomFilter>(arguments.at(1))?;
+    let mut target = target.ok_or(ReplyError::NOTHING_TO_FREE)?;
+    let filter = target.value_mut().filter_mut();
     let window = filter.window().ok_or(ReplyError::WINDOW_MISSING)?;
     let time = time_of(context, window, Some(given))?;
     let now = time_of_command();
@@ -35,13 +34,14 @@ fn forget(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let swept = step(filter, time).map_err(ReplyError::of_add)?;
     // Only if `time` is ahead of this clock. Changes that the clock has passed have been signalled.
     let lookups_have_changed = filter.next_change(now) != change;
-    stored.schedule(context, arguments.at(1));
-    drop(key);
-    if swept.has_changed {
-        context.replicate_verbatim();
-    }
-    if lookups_have_changed {
-        context.signal_modified(arguments.at(1));
+    let change = target.settle();
+    let replicated = match swept.has_changed {
+        true => change.replicate_verbatim(),
+        false => change.replicated(),
+    };
+    match lookups_have_changed {
+        true => replicated.signal_quietly(),
+        false => replicated.end(),
     }
     context.reply_bool(swept.is_done);
     Ok(())

@@ -8,6 +8,7 @@ use splitbloom_filter::UnionError;
 use splitbloom_grammar::number::parse_within;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Entry, Target};
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
@@ -67,30 +68,68 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     if context.needs_several_slots(arguments, FIRST_SOURCE..end) {
         return Err(ReplyError::SEVERAL_SLOTS);
     }
-    let limit = config::size_limit(context);
-    let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = key.value::<BloomFilter>()?;
-    let is_known = stored.is_some();
+    let name = arguments.at(1);
+    let entry = context.entry::<BloomFilter>(name)?;
+    let is_known = matches!(entry, Entry::Occupied(_));
     let keys = open_sources(context, arguments, end, is_known)?;
     let sources = filters(&keys)?;
-
-    let mut created = None;
-    let filter = match stored {
-        Some(stored) if stored.filter().may_be_united() => stored.filter_mut(),
-        Some(_) => return Err(ReplyError::NO_UNION),
-        None => {
-            let first = sources.first().ok_or(ReplyError::NOT_FOUND)?;
-            let new = Filter::new(first.parameters(), limit);
-            created.insert(new.map_err(ReplyError::of_creation)?)
-        }
+    let mut target = destination(context, entry, &sources)?;
+    let filter = target.value_mut().filter_mut();
+    let has_changed = match add_all(context, filter, &sources, promise)? {
+        Some(has_changed) => has_changed,
+        None => return Ok(()),
     };
-    if let Some(difference) = filter.difference(&sources) {
+    if has_changed {
+        journal::end_and_wake(context, filter, name);
+    }
+    drop(sources);
+    drop(keys); // before a module is notified that might delete them
+    if has_changed || !is_known {
+        let mut change = target.settle();
+        if change.is_new() {
+            change.creates(c"bf.reserve", None);
+        }
+        // The result depends only on the keys, which are the same on a replica.
+        change.replicate_verbatim().signal(c"bf.merge");
+    }
+    context.reply_ok();
+    Ok(())
+}
+
+/// The filter of the destination, or a new one like the first source.
+fn destination<'a>(
+    context: &Context,
+    entry: Entry<'a, BloomFilter>,
+    sources: &[&Filter],
+) -> Result<Target<'a, BloomFilter>, ReplyError> {
+    match entry {
+        Entry::Occupied(target) if target.value().filter().may_be_united() => Ok(target),
+        Entry::Occupied(_) => Err(ReplyError::NO_UNION),
+        Entry::Vacant(vacant) => {
+            let first = sources.first().ok_or(ReplyError::NOT_FOUND)?;
+            let new = Filter::new(first.parameters(), config::size_limit(context));
+            let new = vacant.with(BloomFilter::new(new.map_err(ReplyError::of_creation)?));
+            new.ok_or(ReplyError::NO_MEMORY_TO_CREATE)
+        }
+    }
+}
+
+/// Adds the sources to the filter. Returns whether it has changed; `None` if the client has got the
+/// error.
+fn add_all(
+    context: &Context,
+    filter: &mut Filter,
+    sources: &[&Filter],
+    promise: Promise,
+) -> Result<Option<bool>, ReplyError> {
+    if let Some(difference) = filter.difference(sources) {
         return Err(ReplyError::of_difference(difference));
     }
     let before = filter.progress();
+    let limit = config::size_limit(context);
     let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
     let ration = Ration::begin(context);
-    let union = filter.unite(&sources, limit, max_cost, promise);
+    let union = filter.unite(sources, limit, max_cost, promise);
     if ration.is_used_up() {
         return Err(ReplyError::OVER_MAXMEMORY);
     }
@@ -102,34 +141,15 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
                     {requested}: reserve filters for {items} items, or add FORCE"
             );
             context.refuse("ERR the union would have too high a false-positive rate", text);
-            return Ok(());
+            return Ok(None);
         }
         union => union.map_err(ReplyError::of_union)?,
     };
-    let has_changed = union.has_changed;
     if let Some(old) = union.replaced {
         free_in_background("bf-free", old);
     }
     stats::added(0, filter.counters_since(before));
-    if has_changed {
-        journal::end_and_wake(context, filter, arguments.at(1));
-    }
-
-    if let Some(filter) = created {
-        key.put(BloomFilter::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
-    }
-    drop(sources);
-    drop((key, keys)); // before a module is notified that might delete them
-    if has_changed || !is_known {
-        // The result depends only on the keys, which are the same on a replica.
-        context.replicate_verbatim();
-        if !is_known {
-            context.signal_change(c"bf.reserve", arguments.at(1));
-        }
-        context.signal_change(c"bf.merge", arguments.at(1));
-    }
-    context.reply_ok();
-    Ok(())
+    Ok(Some(union.has_changed))
 }
 
 /// Opens the sources, except the destination: a union with itself changes nothing.

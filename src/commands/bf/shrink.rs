@@ -6,7 +6,8 @@ use crate::config;
 use crate::journal;
 use crate::shrinking::{self, Progress};
 use crate::types::BloomFilter;
-use splitbloom_filter::filter::Promise;
+use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
+use splitbloom_filter::filter::{Filter, Promise};
 use splitbloom_grammar::options::capacity;
 use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::{Argument, Arguments};
@@ -56,59 +57,82 @@ fn parse(arguments: Arguments<'_>) -> Result<u64, ReplyError> {
 fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let capacity = parse(arguments)?;
     let name = arguments.at(1);
-    let mut key = context.open_to_write(name)?;
-    let stored = key.value::<BloomFilter>()?.ok_or(ReplyError::NOT_FOUND)?;
-    let filter = stored.filter_mut();
+    let target = context.existing::<BloomFilter>(name)?;
+    let mut target = target.ok_or(ReplyError::NOT_FOUND)?;
+    let filter = target.value_mut().filter_mut();
     if !filter.may_be_united() {
         return Err(ReplyError::NO_SHRINKING);
     }
-    // Another server has decided, with the same bits.
-    let promise = if context.is_replay() { Promise::Waived } else { Promise::Kept };
-    if promise == Promise::Kept && (1..filter.items()).contains(&capacity) {
-        return Err(ReplyError::HOLDS_MORE);
-    }
-    let progress = match promise {
-        // A local job on the filter ends with an error: the filter has changed.
-        Promise::Waived => Progress::NotBegun,
-        Promise::Kept => {
-            shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?
-        }
-    };
-    let old = match progress {
-        Progress::Shrunk(old) => Some(old),
-        Progress::IsSmallest => None,
-        Progress::GoesOn if context.has_waited() => {
-            return wait(context, name, 0, Arc::default());
-        }
-        Progress::GoesOn => return Err(ReplyError::BEING_SHRUNK),
-        Progress::NotBegun if filter.bytes_to_shrink() > AT_ONCE && context.can_wait() => {
-            let begun = filter.begin_shrinking(capacity).map_err(Into::into);
-            match begun.map_err(ReplyError::of_shrinking)? {
-                Some(begun) => {
-                    let client = shrinking::begin(context, name, filter, begun);
-                    let client = client.map_err(ReplyError::of_folding)?;
-                    return wait(context, name, filter.bytes_to_shrink(), client);
-                }
-                None => None,
-            }
-        }
-        Progress::NotBegun => filter
-            .shrink(capacity, config::limit(&config::MAX_MERGE_BYTES, context), promise)
-            .map_err(ReplyError::of_shrinking)?,
+    // Another server has decided about a replay, with the same bits. A local job on the filter ends
+    // with an error: the filter has changed.
+    let folded = match context.is_replay() {
+        true => fold(context, filter, capacity, Promise::Waived)?,
+        false if (1..filter.items()).contains(&capacity) => return Err(ReplyError::HOLDS_MORE),
+        false => fold_or_wait(context, name, filter, capacity)?,
     };
     let capacity = filter.capacity();
-    if old.is_some() {
-        journal::end_and_wake(context, filter, name);
-    }
-    drop(key); // before a module is notified that might delete it
-    if let Some(old) = old {
-        let capacity = Line::of(capacity);
-        context.replicate(c"BF.SHRINK", name, [b"CAPACITY", capacity.bytes()]);
-        context.signal_change(c"bf.shrink", name);
-        free_in_background("bf-free", old);
+    match folded {
+        Folded::Waits => return Ok(()),
+        Folded::IsSmallest => {}
+        Folded::Shrunk(old) => {
+            journal::end_and_wake(context, filter, name);
+            let words = Line::of(capacity);
+            let change = target.settle();
+            change.replicate(c"BF.SHRINK", [b"CAPACITY", words.bytes()]).signal(c"bf.shrink");
+            free_in_background("bf-free", old);
+        }
     }
     context.reply_integer(capacity);
     Ok(())
+}
+
+/// What became of a filter.
+enum Folded {
+    /// It is smaller. Its old sub-filter is to be freed.
+    Shrunk(BlockedBloom),
+    /// It has no smaller size.
+    IsSmallest,
+    /// It is folded between commands, and the client waits.
+    Waits,
+}
+
+/// Folds the filter at once.
+fn fold(
+    context: &Context,
+    filter: &mut Filter,
+    capacity: u64,
+    promise: Promise,
+) -> Result<Folded, ReplyError> {
+    let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
+    let old = filter.shrink(capacity, max_cost, promise).map_err(ReplyError::of_shrinking)?;
+    Ok(old.map_or(Folded::IsSmallest, Folded::Shrunk))
+}
+
+/// Folds the filter at once if it is small or the client cannot wait; lets the client wait while it
+/// is folded, or finishes that.
+fn fold_or_wait(
+    context: &Context,
+    name: Argument<'_>,
+    filter: &mut Filter,
+    capacity: u64,
+) -> Result<Folded, ReplyError> {
+    let progress = shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?;
+    let (bytes, client) = match progress {
+        Progress::Shrunk(old) => return Ok(Folded::Shrunk(old)),
+        Progress::IsSmallest => return Ok(Folded::IsSmallest),
+        Progress::GoesOn if context.has_waited() => (0, Arc::default()),
+        Progress::GoesOn => return Err(ReplyError::BEING_SHRUNK),
+        Progress::NotBegun if filter.bytes_to_shrink() > AT_ONCE && context.can_wait() => {
+            let begun = filter.begin_shrinking(capacity).map_err(Into::into);
+            let Some(begun) = begun.map_err(ReplyError::of_shrinking)? else {
+                return Ok(Folded::IsSmallest);
+            };
+            let client = shrinking::begin(context, name, filter, begun);
+            (filter.bytes_to_shrink(), client.map_err(ReplyError::of_folding)?)
+        }
+        Progress::NotBegun => return fold(context, filter, capacity, Promise::Kept),
+    };
+    wait(context, name, bytes, client).map(|()| Folded::Waits)
 }
 
 /// Lets the client wait for the end of the fold of `bytes` bytes. It holds `client` until then. If

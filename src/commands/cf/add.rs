@@ -4,18 +4,19 @@
 use crate::commands::common::{
     CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, EXPIRY, ITEM, ITEMS, NO_CREATE,
 };
-use crate::commands::create::add_to;
+use crate::commands::create::{open_or_create, Opened};
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::slow_log::hide_seeds;
 use crate::stats;
 use crate::types::CountingFilters;
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
+use splitbloom_filter::filter::Adding;
 use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
 use splitbloom_grammar::loose::spell_out_counting_insert;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::Replicated;
 use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
@@ -87,21 +88,15 @@ fn add(
     adding: Adding,
 ) -> Result<(), ReplyError> {
     let creation = CountingCreation::default();
-    let add = |filter: &mut Filter, limit| {
-        let item = arguments.bytes(2);
-        let mut answer = filter.add_copy(item, adding, limit);
-        if answer == Err(AddError::Full) && context.is_replay() {
-            // The primary may have been RedisBloom, with room where there is none here.
-            answer = filter.add_copy(item, adding, SizeLimit::Replay);
-        }
-        let is_added = answer == Ok(true);
-        stats::ITEMS_ADDED.add(u64::from(is_added));
-        Ok((is_added, answer))
-    };
-    let replicate = |_: &Answer| context.replicate_verbatim();
-    let (key, event, creation) = (arguments.at(1), Some(event), Some(&creation));
-    let answer = add_to::<CountingFilters, _>(context, key, event, creation, add, replicate)?;
-    context.reply_bool(answer.map_err(ReplyError::of_counting)?);
+    let mut opened = open_or_create::<CountingFilters>(context, arguments.at(1), Some(&creation))?;
+    let limit = opened.limit;
+    let added = opened.filter_mut().add_copy(arguments.bytes(2), adding, limit);
+    let is_added = added.map_err(ReplyError::of_counting)?;
+    if is_added {
+        stats::ITEMS_ADDED.add(1);
+        opened.settle().replicate_verbatim().signal(event);
+    }
+    context.reply_bool(is_added);
     Ok(())
 }
 
@@ -127,13 +122,21 @@ fn insert(
     let insertion = insertion?;
     let answers = try_vec(args.len() - insertion.first_item);
     let mut answers = answers.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
-    let request = Request {
-        event,
-        adding,
-        creation: insertion.creation,
-        first_item: 2 + insertion.first_item,
-    };
-    let refusal = request.run(context, arguments, &mut answers)?;
+    let mut opened =
+        open_or_create::<CountingFilters>(context, arguments.at(1), insertion.creation.as_ref())?;
+    let (first, limit, ration) = (2 + insertion.first_item, opened.limit, Ration::new(context));
+    let items = ration.of(arguments.bytes_from(first));
+    // The closure returns no error, so no item stops the rest.
+    let _ = opened.filter_mut().add_copies(items, adding, limit, |answer| {
+        answers.push(answer);
+        Ok(())
+    });
+    let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
+    if added > 0 {
+        stats::ITEMS_ADDED.add(added as u64);
+        replicate(opened, arguments, first, adding, &answers).signal(event);
+    }
+    let refusal = ration.refusal();
     let refused = answers.iter().find_map(|answer| answer.err());
     if let Some(error) = refused.filter(|_| context.is_replay()) {
         // A client finds refused items in the replies, but a replay has no reader.
@@ -147,78 +150,35 @@ fn insert(
 /// Whether an item was added, or why it was refused.
 type Answer = Result<bool, AddError>;
 
-/// The items that a command adds.
-struct Request {
-    /// The name of the event, which is that of the command.
-    event: &'static CStr,
+/// Replicates what took effect: the command as it came, unless an item was refused or not tried,
+/// since a replica might add it. Then the command ends before that item, and a CF.ADD follows for
+/// each later one that was added. An expiry is replicated apart from it.
+fn replicate<'a>(
+    opened: Opened<'a, CountingFilters>,
+    arguments: Arguments<'_>,
+    first: usize,
     adding: Adding,
-    /// What to create if the key is missing; `None` makes that an error.
-    creation: Option<CountingCreation>,
-    /// The argument index of the first item. All later arguments are items, too.
-    first_item: usize,
-}
-
-impl Request {
-    /// Adds the items, and appends the answer for each to `answers`, which has room for them.
-    /// Returns the error that kept the rest from being tried, if any.
-    fn run(
-        &self,
-        context: &Context,
-        arguments: Arguments<'_>,
-        answers: &mut Vec<Answer>,
-    ) -> Result<Option<ReplyError>, ReplyError> {
-        let ration = Ration::new(context);
-        let add = |filter: &mut Filter, limit| {
-            let items = ration.of(arguments.bytes_from(self.first_item));
-            // The closure returns no error, so no item stops the rest.
-            let _ = filter.add_copies(items, self.adding, limit, |answer| {
-                answers.push(answer);
-                Ok(())
-            });
-            if answers.contains(&Err(AddError::Full)) && context.is_replay() {
-                // Again, since the primary may have been RedisBloom, with room where there is none
-                // here.
-                for (item, answer) in arguments.bytes_from(self.first_item).zip(&mut *answers) {
-                    if *answer == Err(AddError::Full) {
-                        *answer = filter.add_copy(item, self.adding, SizeLimit::Replay);
-                    }
-                }
-            }
-            let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
-            stats::ITEMS_ADDED.add(added as u64);
-            Ok((added > 0, answers))
+    answers: &[Answer],
+) -> Replicated<'a> {
+    let refused = answers.iter().position(Result::is_err).unwrap_or(answers.len());
+    let is_whole = first + refused == arguments.len() && !opened.expires();
+    let change = opened.settle();
+    if is_whole {
+        return change.replicate_verbatim();
+    }
+    let (before, after) = answers.split_at(refused);
+    if before.contains(&Ok(true)) {
+        let name = match adding {
+            Adding::Copies => c"CF.INSERT",
+            Adding::Absent => c"CF.INSERTNX",
         };
-        let replicate = |answers: &&mut Vec<Answer>| self.replicate(context, arguments, answers);
-        let (key, event, creation) = (arguments.at(1), Some(self.event), self.creation.as_ref());
-        add_to::<CountingFilters, _>(context, key, event, creation, add, replicate)?;
-        Ok(ration.refusal())
+        // From ITEMS on.
+        change.replicate_part(name, [], arguments.range(first - 1..first + refused));
     }
-
-    /// Replicates what took effect: the command as it came, unless an item was refused or not
-    /// tried, since a replica might add it. Then the command ends before that item, and a CF.ADD
-    /// follows for each later one that was added. An expiry is replicated apart from it.
-    fn replicate(&self, context: &Context, arguments: Arguments<'_>, answers: &[Answer]) {
-        let key = arguments.at(1);
-        let refused = answers.iter().position(Result::is_err);
-        let refused = refused.unwrap_or(answers.len());
-        let expires = self.creation.is_some_and(|creation| creation.expiry.is_some());
-        if self.first_item + refused == arguments.len() && !expires {
-            return context.replicate_verbatim();
-        }
-        let (before, after) = answers.split_at(refused);
-        if before.contains(&Ok(true)) {
-            let name = match self.adding {
-                Adding::Copies => c"CF.INSERT",
-                Adding::Absent => c"CF.INSERTNX",
-            };
-            let args = self.first_item - 1..self.first_item + refused; // from ITEMS on
-            context.replicate_before(name, key, [], arguments.range(args));
-        }
-        for (index, answer) in after.iter().enumerate() {
-            if *answer == Ok(true) {
-                let item = self.first_item + refused + index;
-                context.replicate_before(c"CF.ADD", key, [], arguments.range(item..item + 1));
-            }
+    for (item, answer) in (first + refused..).zip(after) {
+        if *answer == Ok(true) {
+            change.replicate_part(c"CF.ADD", [], arguments.range(item..item + 1));
         }
     }
+    change.replicated()
 }

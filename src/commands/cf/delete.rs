@@ -23,16 +23,13 @@ pub const DELETE: Command<ReplyError> = Command {
 };
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = key.value::<CountingFilter>()?;
-    let filter = stored.ok_or(ReplyError::NOTHING_TO_DELETE)?.filter_mut();
-    let removed = filter.remove(arguments.bytes(2));
+    let target = context.existing::<CountingFilter>(arguments.at(1))?;
+    let mut target = target.ok_or(ReplyError::NOTHING_TO_DELETE)?;
+    let removed = target.value_mut().filter_mut().remove(arguments.bytes(2));
     let was_there = removed.map_err(ReplyError::of_deletion)?;
-    drop(key); // before a module is notified that might delete it
     if was_there {
         stats::ITEMS_DELETED.add(1);
-        context.replicate_verbatim();
-        context.signal_change(c"cf.del", arguments.at(1));
+        target.settle().replicate_verbatim().signal(c"cf.del");
     }
     context.reply_bool(was_there);
     Ok(())
