@@ -25,17 +25,13 @@
 //!               segment
 //! ```
 //!
-//! All numbers are little-endian. `start` is the iterator that the chunk was made for and `next`
-//! the one after it: 0 at the start, then 1 + the number of segments, over all sub-filters, that
-//! come before; 2^51 + the first 51 bits of the path at which a page begins; [`END`] after the last
-//! chunk. `filter` is a hash of the head record (1, 8, 9 or 10), equal in all chunks of a chain, so
-//! that a chunk of another filter does not fit. `checksum` is XXH3-64 of everything before it. The
-//! end record of a filter that is itself partly loaded names the chunk that it expects and the
-//! number of sub-filters loaded so far; otherwise both are 0.
+//! docs/format.md says what each field means. All numbers are little-endian. `start` is the
+//! iterator that the chunk was made for and `next` the one after it. `filter` is a hash of the head
+//! record (1, 8, 9 or 10), equal in all chunks of a chain, so that a chunk of another filter does
+//! not fit.
 //!
-//! Segments without a set bit are skipped. Of others all sub-bitmaps are written, or those with a
-//! set bit (`storage::data`). A chunk can be made from the filter alone, at any time, in bounded
-//! time; a chain can be interrupted, stored and continued.
+//! A chunk can be made from the filter alone, at any time, in bounded time; a chain can be
+//! interrupted, stored and continued.
 //!
 //! # The filler hides the seed
 //! Whoever knows a filter's seed can choose items that collide, and a server's slow log keeps the
