@@ -5,13 +5,8 @@
 //! Run with `make bench PARTS=bits`, which sets SPLITBLOOM_SERVER and SPLITBLOOM_MODULE.
 
 use redis::Connection;
-use std::error::Error;
-
-#[allow(dead_code)] // the benchmarks use the rest
-#[path = "../benches/rig/server.rs"]
-mod server;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::Outcome;
 
 /// Items per command.
 const BATCH: u64 = 1_000;
@@ -90,13 +85,12 @@ fn bytes_a_key(connection: &mut Connection, options: &str, items: u64) -> Outcom
 /// Prints what small filters cost, on this module and on the one to compare with.
 fn small_filters() -> Outcome<()> {
     // The server would keep a histogram of each command's times, and the words of slow ones.
-    let quiet = |setup: server::Setup| {
+    let quiet = |setup: Setup| {
         let setup = setup.with("latency-tracking", "no");
         setup.with("slowlog-log-slower-than", "-1")
     };
-    let mut server = server::Server::start(quiet(server::Setup::ours()?))?;
-    let mut peer =
-        server::Setup::peer()?.map(|setup| server::Server::start(quiet(setup))).transpose()?;
+    let mut server = Server::start(quiet(Setup::ours()?))?;
+    let mut peer = Setup::peer()?.map(|setup| Server::start(quiet(setup))).transpose()?;
     println!("\n| filter | items | bytes a key | peer | over the peer |");
     println!("|---|---|---|---|---|");
     for (options, items) in SMALL {
@@ -115,7 +109,7 @@ fn small_filters() -> Outcome<()> {
 }
 
 fn main() -> Outcome<()> {
-    let mut server = server::Server::start(server::Setup::ours()?)?;
+    let mut server = Server::start(Setup::ours()?)?;
     let connection = &mut server.connect()?;
     println!("| filter | items | bits per item | n·abs(ln e)/(ln 2)^2 | overhead |");
     println!("|---|---|---|---|---|");

@@ -2,9 +2,7 @@
 //!
 //!     cargo run --release --example urls 10000000 > urls.txt
 
-#[path = "../benches/rig/mod.rs"]
-mod rig;
-
+use splitbloom_rig::urls::write_url;
 use std::error::Error;
 use std::io::{stdout, Write};
 
@@ -12,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let count: u64 = std::env::args().nth(1).ok_or("how many?")?.parse()?;
     let (mut out, mut urls) = (stdout().lock(), Vec::new());
     for number in 0..count {
-        rig::urls::write_url(number, &mut urls);
+        write_url(number, &mut urls);
         if urls.len() > 1 << 16 || number + 1 == count {
             out.write_all(&urls)?;
             urls.clear();

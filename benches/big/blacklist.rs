@@ -4,14 +4,14 @@
 //! false-positive rate of 0.378: more than three in five requests for unlisted URLs need no further
 //! check.
 
-use crate::progress::Progress;
-use crate::rig::info;
-use crate::rig::server::{Server, Setup};
-use crate::rig::table::Table;
-use crate::rig::Outcome;
 use crate::session::{command, socket_of, SOCKET};
 use crate::traffic::Traffic;
 use redis::Connection;
+use splitbloom_rig::info;
+use splitbloom_rig::progress::Progress;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;

@@ -20,9 +20,6 @@ mod blacklist;
 mod machine;
 mod phases;
 mod probe;
-mod progress;
-#[path = "../rig/mod.rs"]
-mod rig;
 mod session;
 mod shrink;
 mod snapshot;
@@ -30,11 +27,11 @@ mod traffic;
 mod transfer;
 
 use phases::Fill;
-use rig::parts::Parts;
-use rig::server::Setup;
-use rig::table::Table;
-use rig::Outcome;
 use session::{stalls_table, Session};
+use splitbloom_rig::parts::Parts;
+use splitbloom_rig::server::Setup;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::env;
 
 const ITEMS: u64 = 1_000_000_000;

@@ -1,10 +1,10 @@
 //! The life of a filter in phases, each measured by a probe.
 
 use crate::machine::touch_memory;
-use crate::rig::table::Table;
-use crate::rig::Outcome;
 use crate::session::{command, Phase, Session, FILTER};
 use crate::{snapshot, transfer};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@
 //! of the machine itself are accounted for separately (see `machine.rs`).
 
 use crate::machine::{overlap, record_gaps, run_delay, use_real_time_priority, Gap};
-use crate::rig::Outcome;
+use splitbloom_rig::Outcome;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;

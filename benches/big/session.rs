@@ -1,13 +1,13 @@
 //! A server with a filter, its client, and the table of probe results.
 
 use crate::probe::{Latencies, Probe};
-use crate::progress::Progress;
-use crate::rig::info;
-use crate::rig::server::{Server, Setup};
-use crate::rig::table::Table;
-use crate::rig::Outcome;
 use crate::traffic::Traffic;
 use redis::{Cmd, Connection};
+use splitbloom_rig::info;
+use splitbloom_rig::progress::Progress;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -2,12 +2,12 @@
 //! capacities, and how much of a filter crosses the wire when it is pulled.
 
 use crate::phases::idle;
-use crate::rig::info;
-use crate::rig::server::{Server, Setup};
-use crate::rig::table::Table;
-use crate::rig::Outcome;
 use crate::session::{command, Phase, Session, ERROR_RATE, FILTER, SOCKET};
 use redis::{Connection, Pipeline};
+use splitbloom_rig::info;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;

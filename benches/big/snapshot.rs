@@ -8,10 +8,10 @@
 //! freed memory that the server's allocator gives back meanwhile is the child's alone afterwards.
 //! So nothing freed may be left when the snapshot begins.
 
-use crate::rig::table::Table;
-use crate::rig::Outcome;
 use crate::session::{Phase, Session, FILTER};
 use crate::traffic::Traffic;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::thread;
 use std::time::{Duration, Instant};
 

@@ -14,9 +14,9 @@
 //!                                                                works on the others
 //! ```
 
-use crate::progress::Progress;
-use crate::rig::numbers::splitmix64;
-use crate::rig::Outcome;
+use splitbloom_harness::splitmix64;
+use splitbloom_rig::progress::Progress;
+use splitbloom_rig::Outcome;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::ops::Range;

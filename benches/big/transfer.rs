@@ -1,9 +1,9 @@
 //! A filter as it would go from one server to another: as a whole, and chunk by chunk into another
 //! key.
 
-use crate::rig::statistics::median;
-use crate::rig::Outcome;
 use crate::session::{command, Phase, Session, FILTER};
+use splitbloom_rig::statistics::median;
+use splitbloom_rig::Outcome;
 
 /// Slow log settings: threshold in microseconds (0 logs every command) and length. A filter of 10^9
 /// items is 1262 chunks, and the probe sends a thousand requests a second.

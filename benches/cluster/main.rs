@@ -10,21 +10,13 @@
 //!
 //! Tables are saved to docs/performance only with the default number of items.
 
-#[path = "../../tests/harness/mod.rs"]
-mod harness;
 mod moves;
 mod probe;
-#[path = "../big/progress.rs"]
-mod progress;
-#[path = "../rig/mod.rs"]
-mod rig;
-#[path = "../../tests/cluster/trial/mod.rs"]
-mod trial;
 mod trials;
 
-use rig::parts::Parts;
-use rig::table::Table;
-use rig::Outcome;
+use splitbloom_rig::parts::Parts;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::env;
 
 const ITEMS: u64 = 10_000_000;

@@ -1,15 +1,15 @@
 //! Moves one partition of each size between two primaries and back while probing both.
 
-use crate::harness::{eventually, Connection};
 use crate::probe::{key_of, max_latency};
-use crate::rig::statistics::median;
-use crate::rig::table::Table;
-use crate::rig::Outcome;
-use crate::trial::{agree, move_slot, Cluster, Node};
 use splitbloom_filter::codec::chunks;
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
 use splitbloom_filter::hash::Seed;
+use splitbloom_harness::trial::{agree, move_slot, Cluster, Node};
+use splitbloom_harness::{eventually, Connection};
 use splitbloom_partition::slot_of;
+use splitbloom_rig::statistics::median;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};

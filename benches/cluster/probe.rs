@@ -1,6 +1,6 @@
 //! A probe sends small requests to one node while something else goes on.
 
-use crate::trial::Node;
+use splitbloom_harness::trial::Node;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;

@@ -1,11 +1,13 @@
 //! Adds the same items to one node, to three, and to three while slots move and one of them dies.
 
-use crate::progress::Progress;
-use crate::rig::table::Table;
-use crate::rig::Outcome;
-use crate::trial::{absent_item, add_until_acknowledged, count_found, item, outlive, Cluster};
 use splitbloom_client::{Growth, PartitionedFilter};
+use splitbloom_harness::trial::{
+    absent_item, add_until_acknowledged, count_found, item, outlive, Cluster,
+};
 use splitbloom_partition::Partitions;
+use splitbloom_rig::progress::Progress;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::time::{Duration, Instant};
 
 const PARTITIONS: u64 = 64;

@@ -1,7 +1,7 @@
 //! What every contender implements.
 
 use crate::case::Case;
-use crate::rig::Outcome;
+use splitbloom_rig::Outcome;
 use std::ops::RangeInclusive;
 
 pub trait Contender: Sized {

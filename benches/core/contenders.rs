@@ -10,11 +10,11 @@ mod standard;
 use crate::case::Case;
 use crate::contender::Contender;
 use crate::lane::{Lane, LaneOf};
-use crate::rig::Outcome;
 use block::Block;
 use fast::Fast;
 use ours::Ours;
 use prefetched::Prefetched;
+use splitbloom_rig::Outcome;
 use standard::Standard;
 
 /// Their names, in the order of all results.

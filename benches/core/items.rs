@@ -1,6 +1,6 @@
 //! Items: 12 random bytes each, derived from numbers and laid out contiguously before timing.
 
-use crate::rig::numbers::splitmix64;
+use splitbloom_harness::splitmix64;
 use std::hint::black_box;
 use std::slice::ChunksExact;
 

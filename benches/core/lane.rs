@@ -12,8 +12,8 @@ use crate::case::Case;
 use crate::contender::Contender;
 use crate::items::{Items, Kind};
 use crate::mode::{wait_for_result, Mode};
-use crate::rig::Outcome;
 use crate::task::{Operation, Task};
+use splitbloom_rig::Outcome;
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -41,13 +41,10 @@ mod rounds;
 mod settings;
 mod task;
 
-#[path = "../rig/mod.rs"]
-mod rig;
-
 use case::Case;
 use report::Report;
-use rig::Outcome;
 use settings::Settings;
+use splitbloom_rig::Outcome;
 
 /// Sub-bitmaps of one, two and four cache lines.
 const ERROR_RATES: [f64; 3] = [0.01, 0.001, 0.0001];

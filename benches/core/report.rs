@@ -2,10 +2,10 @@
 
 use crate::case::Case;
 use crate::contenders::{NAMES, SPLITBLOOM, STANDARD};
-use crate::rig::statistics::{median, median_ratio};
-use crate::rig::table::Table;
-use crate::rig::Outcome;
 use crate::rounds::Measurements;
+use splitbloom_rig::statistics::{median, median_ratio};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::fmt;
 
 pub struct Report {

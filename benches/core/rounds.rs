@@ -4,8 +4,8 @@ use crate::case::Case;
 use crate::contenders::{lanes, NAMES};
 use crate::items::{Items, Kind};
 use crate::lane::{warm_up_items, Lane, Timing};
-use crate::rig::Outcome;
 use crate::task::{Operation, Slice, Slices, Task, INSERTS, LOOKUPS, PRESENT_IN_A_ROUND, SLICE};
+use splitbloom_rig::Outcome;
 
 /// Inserts are timed while a filter fills from here …
 const INSERTS_FROM: f64 = 0.4;

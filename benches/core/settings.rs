@@ -1,6 +1,6 @@
 //! Settings from the environment: sizes and rounds.
 
-use crate::rig::Outcome;
+use splitbloom_rig::Outcome;
 use std::env;
 
 /// In the L2 cache; in the last-level cache; far beyond both; and so large that page tables miss

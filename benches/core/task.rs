@@ -2,7 +2,7 @@
 
 use crate::items::{Items, Kind};
 use crate::mode::Mode;
-use crate::rig::numbers::splitmix64;
+use splitbloom_harness::splitmix64;
 use std::fmt;
 
 /// Operations per timing: some milliseconds, long against the clock's 30 ns. Their items are

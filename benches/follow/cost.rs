@@ -1,14 +1,14 @@
 //! What followers cost BF.MADD: with none, with one and with ten, and with another build of the
 //! module. One after the other in each round, with new items and a new filter each time.
 
-use super::rig::info::microseconds_in;
-use super::rig::server::{Server, Setup};
-use super::rig::statistics::{median, median_ratio};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::{args, follow, item, reserve, KEY};
 use redis::{cmd, pipe, Connection};
 use splitbloom_client::Follower;
+use splitbloom_rig::info::microseconds_in;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::statistics::{median, median_ratio};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::time::Instant;
 
 /// An odd number, so that the median is one of the rounds.

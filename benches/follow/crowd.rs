@@ -1,13 +1,13 @@
 //! What many followers of one filter cost the server and its other clients, while new items come
 //! one by one, and what idle followers of many partitions cost.
 
-use super::rig::process::cpu_seconds;
-use super::rig::server::{Server, Setup};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::{at, follow, item, ready, reserve, KEY};
 use redis::{cmd, pipe, Connection};
 use splitbloom_client::{Follower, Keys, Name, Partitions, Topology};
+use splitbloom_rig::process::cpu_seconds;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};

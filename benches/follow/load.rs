@@ -1,13 +1,13 @@
 //! Ten followers, of a primary and of two replicas, while 10 000 new items a second come: how long
 //! an item takes from the writer's reply to each copy.
 
-use super::rig::info::number;
-use super::rig::server::{Server, Setup};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::{args, follow, item, reserve, KEY};
 use redis::{cmd, Connection};
 use splitbloom_client::Follower;
+use splitbloom_rig::info::number;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::sync::mpsc::{channel, Receiver};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};

@@ -1,12 +1,12 @@
 //! Lookups of one process: through the server, and in its copy. Half of the items are present.
 
-use super::rig::server::{Server, Setup};
-use super::rig::statistics::median;
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::{args, follow, item, reserve, Item, KEY};
 use redis::{cmd, Connection};
 use splitbloom_client::Follower;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::statistics::median;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::hint::black_box;
 use std::thread;
 use std::time::Instant;

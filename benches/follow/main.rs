@@ -16,16 +16,14 @@ mod cost;
 mod crowd;
 mod load;
 mod lookups;
-#[path = "../rig/mod.rs"]
-mod rig;
 
 use redis::{cmd, Connection, ConnectionInfo, IntoConnectionInfo};
-use rig::numbers::splitmix64;
-use rig::parts::Parts;
-use rig::server::Server;
-use rig::table::Table;
-use rig::Outcome;
 use splitbloom_client::{Follower, Keys, Topology};
+use splitbloom_harness::splitmix64;
+use splitbloom_rig::parts::Parts;
+use splitbloom_rig::server::Server;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::env;
 use std::time::Duration;
 

@@ -2,12 +2,12 @@
 
 use super::chance::explains;
 use super::load::{Items, Load, Renewal, Sent};
-use super::rig::info::microseconds_in;
-use super::rig::process::cpu_seconds;
-use super::rig::server::{Server, Setup};
-use super::rig::Outcome;
 use super::workload::{Measured, Workload, BITS, FILTER, SET};
 use redis::Connection;
+use splitbloom_rig::info::microseconds_in;
+use splitbloom_rig::process::cpu_seconds;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::Outcome;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::time::Duration;
 

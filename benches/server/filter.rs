@@ -2,12 +2,12 @@
 
 use super::contender::check;
 use super::load::{Items, Load, Sent};
-use super::rig::info::microseconds_in;
-use super::rig::process::cpu_seconds;
-use super::rig::server::{Server, Setup};
-use super::rig::Outcome;
 use super::workload::{Measured, Workload, BATCH, FILTER};
 use redis::{Connection, Value};
+use splitbloom_rig::info::microseconds_in;
+use splitbloom_rig::process::cpu_seconds;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::Outcome;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::time::Duration;
 

@@ -11,13 +11,13 @@
 //! for that. The time of adds is that of all of growth.
 
 use super::filter::{Family, Filter, Start};
-use super::rig::server::Setup;
-use super::rig::statistics::{median, median_ratio};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::series::Series;
 use super::settings::{peer_name, Settings};
 use super::workload::{Measured, Workload};
+use splitbloom_rig::server::Setup;
+use splitbloom_rig::statistics::{median, median_ratio};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 3;

@@ -3,11 +3,11 @@
 //! Commands are encoded once; after that each turn only overwrites their items, so a command of 100
 //! items costs the generator some 0.3 µs besides the system calls. The length of every reply is
 //! known in advance, so reading is one `read_exact`. The server's CPU time
-//! ([`crate::rig::process`]) shows that the generator is not the bottleneck: if the server is
+//! ([`splitbloom_rig::process`]) shows that the generator is not the bottleneck: if the server is
 //! always busy, a faster generator would change nothing.
 
-use super::rig::numbers::splitmix64;
-use super::rig::Outcome;
+use splitbloom_harness::splitmix64;
+use splitbloom_rig::Outcome;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};

@@ -36,8 +36,6 @@ mod growth;
 mod load;
 mod memory;
 mod reserved;
-#[path = "../rig/mod.rs"]
-mod rig;
 mod series;
 mod settings;
 mod steps;
@@ -46,8 +44,8 @@ mod tool;
 mod windows;
 mod workload;
 
-use rig::Outcome;
 use settings::Settings;
+use splitbloom_rig::Outcome;
 
 type Part = fn(&Settings) -> Outcome<()>;
 

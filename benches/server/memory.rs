@@ -3,12 +3,11 @@
 
 use super::filter::{Family, Filter, Start};
 use super::load::{Items, Load};
-use super::rig::process::resident_bytes;
-use super::rig::server::Setup;
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::settings::Settings;
 use super::workload::Workload;
+use splitbloom_rig::server::Setup;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::time::Duration;
 
 /// Points of one decade: a doubling has five, enough to see it.
@@ -73,7 +72,7 @@ fn grow(setup: Setup, points: &[u64]) -> Outcome<Grown> {
     // Buffers of the connections are not the filter's.
     filter.send(adding, Items::From(0), TURN)?;
     filter.renew(Family::Bloom, Start::Default, 0)?;
-    let before = resident_bytes(filter.process_id())? as f64;
+    let before = splitbloom_harness::resident(filter.process_id()) as f64;
     let (mut bits, mut resident) = (Vec::new(), Vec::new());
     let mut added = 0;
     for items in points {
@@ -88,7 +87,7 @@ fn grow(setup: Setup, points: &[u64]) -> Outcome<Grown> {
         // What is free, but not given back to the system yet, goes within ten seconds by itself.
         let mut purge = redis::cmd("MEMORY");
         purge.arg("PURGE").query::<()>(&mut filter.connection)?;
-        resident.push(resident_bytes(filter.process_id())? as f64 - before);
+        resident.push(splitbloom_harness::resident(filter.process_id()) as f64 - before);
     }
     Ok(Grown { bits, resident })
 }

@@ -12,13 +12,13 @@
 //! large filter, or into a small one that is recreated long before it is full.
 
 use super::contender::Contender;
-use super::rig::server::Setup;
-use super::rig::statistics::{median, median_ratio};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::series::Series;
 use super::settings::Settings;
 use super::workload::Workload;
+use splitbloom_rig::server::Setup;
+use splitbloom_rig::statistics::{median, median_ratio};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 9;

@@ -1,7 +1,7 @@
 //! The rounds of one workload, and what the tables show of them.
 
-use super::rig::statistics::median;
 use super::workload::Measured;
+use splitbloom_rig::statistics::median;
 
 /// The rounds of one workload on one contender.
 #[derive(Default)]

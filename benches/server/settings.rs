@@ -1,8 +1,8 @@
 //! What the environment asks for: which parts, which sizes, how many rounds.
 
-use super::rig::parts::Parts;
-use super::rig::table::Table;
-use super::rig::Outcome;
+use splitbloom_rig::parts::Parts;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::env;
 use std::path::Path;
 

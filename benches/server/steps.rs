@@ -9,14 +9,14 @@
 
 use super::filter::{Family, Filter, Start};
 use super::load::{Items, Load};
-use super::rig::info::percentiles;
-use super::rig::server::Setup;
-use super::rig::slow::{slow_commands, slowest_in_every, Slow};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::settings::{peer_name, Settings};
 use super::workload::{Workload, FILTER};
 use redis::Connection;
+use splitbloom_rig::info::percentiles;
+use splitbloom_rig::server::Setup;
+use splitbloom_rig::slow::{slow_commands, slowest_in_every, Slow};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::time::Duration;
 
 const RUNS: usize = 5;

@@ -5,14 +5,14 @@
 //! Then the same with two replicas instead of the bystander. They repeat each step of the primary's
 //! sweep, as a command, so what the machine disturbs on one of them it does not on the other.
 
-use super::rig::info::number;
-use super::rig::process::prefer;
-use super::rig::server::{Server, Setup};
-use super::rig::slow::{slow_commands, slowest_in_every};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::settings::Settings;
 use redis::{Connection, Pipeline};
+use splitbloom_rig::info::number;
+use splitbloom_rig::process::prefer;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::slow::{slow_commands, slowest_in_every};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::thread;
 use std::time::{Duration, Instant};
 

@@ -7,14 +7,14 @@
 //! memory.
 
 use super::filter::{Family, Filter, Start};
-use super::rig::process::cpu_seconds;
-use super::rig::server::Setup;
-use super::rig::statistics::{median, median_ratio};
-use super::rig::table::Table;
-use super::rig::urls::write_url;
-use super::rig::Outcome;
 use super::settings::Settings;
 use super::workload::FILTER;
+use splitbloom_rig::process::cpu_seconds;
+use splitbloom_rig::server::Setup;
+use splitbloom_rig::statistics::{median, median_ratio};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::urls::write_url;
+use splitbloom_rig::Outcome;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};

@@ -7,13 +7,13 @@
 //!   memory  a steady stream over four windows, measured after each sixteenth of the last one
 //! ```
 
-use super::rig::info::microseconds_in;
-use super::rig::server::{Server, Setup};
-use super::rig::statistics::{median, median_ratio};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use super::settings::Settings;
 use redis::{Cmd, Connection, Pipeline};
+use splitbloom_rig::info::microseconds_in;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::statistics::{median, median_ratio};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const SIZES: [u64; 2] = [1_000_000, 10_000_000];

@@ -1,12 +1,12 @@
 //! The same commands on both modules: nanoseconds an item in the command.
 
-use super::rig::info::microseconds_in;
-use super::rig::process::prefer;
-use super::rig::server::{Server, Setup};
-use super::rig::statistics::{median, median_ratio};
-use super::rig::table::Table;
-use super::rig::Outcome;
 use redis::{Cmd, Connection, Pipeline};
+use splitbloom_rig::info::microseconds_in;
+use splitbloom_rig::process::prefer;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::statistics::{median, median_ratio};
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use std::env;
 use std::ops::Range;
 

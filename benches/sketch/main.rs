@@ -25,15 +25,13 @@
 
 mod cms;
 mod duel;
-#[path = "../rig/mod.rs"]
-mod rig;
 mod tdigest;
 mod topk;
 mod zipf;
 
 use duel::Duel;
-use rig::parts::Parts;
-use rig::Outcome;
+use splitbloom_rig::parts::Parts;
+use splitbloom_rig::Outcome;
 
 /// A name, and what it runs.
 type Part = (&'static str, fn() -> Outcome<()>);

@@ -1,11 +1,11 @@
 //! t-digests.
 
 use super::duel::{Case, Form, Side};
-use super::rig::numbers::splitmix64;
-use super::rig::server::Setup;
-use super::rig::table::Table;
-use super::rig::Outcome;
 use redis::{cmd, Connection};
+use splitbloom_harness::splitmix64;
+use splitbloom_rig::server::Setup;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 use tdigest::TDigest;
 
 const KEY: &str = "latencies";

@@ -1,7 +1,7 @@
 //! Zipf-distributed items: number `n`, counted from 1, with a probability in proportion to `n^-s`.
 
-use super::rig::numbers::splitmix64;
-use super::rig::urls::write_url;
+use splitbloom_harness::splitmix64;
+use splitbloom_rig::urls::write_url;
 
 /// How items are written.
 #[derive(Clone, Copy)]

@@ -5,21 +5,12 @@
 //! `make demo` runs it. It starts its own server on a free loopback port from `SPLITBLOOM_SERVER`
 //! (an executable) and `SPLITBLOOM_MODULE` (the built module), and uses it like any client.
 
-mod progress;
-#[allow(dead_code)] // the benchmarks use the rest
-#[path = "../../benches/rig/server.rs"]
-mod server;
-
-use std::collections::{BTreeSet, HashSet};
-use std::error::Error;
-use std::{env, fs};
-
 use redis::{bloom::BloomFilterScalingOptions, Commands, Connection};
-
-use progress::Progress;
-use server::{Server, Setup};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
+use splitbloom_rig::progress::Progress;
+use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::Outcome;
+use std::collections::{BTreeSet, HashSet};
+use std::{env, fs};
 
 const FILTER: &str = "words";
 const SET: &str = "words:set";
@@ -105,7 +96,7 @@ fn count_set<T>(client: &mut Connection, command: &str, label: &str, items: &[T]
 where
     T: AsRef<str>,
 {
-    let mut progress = Progress::start(label, items.len());
+    let mut progress = Progress::start(label, items.len() as u64);
     let mut set = 0;
     for trip in items.chunks(ITEMS_PER_COMMAND * COMMANDS_PER_TRIP) {
         let mut pipeline = redis::pipe();
@@ -115,9 +106,9 @@ where
         }
         let replies: Vec<Vec<bool>> = pipeline.query(client)?;
         set += replies.iter().flatten().filter(|&&flag| flag).count();
-        progress.advance(trip.len());
+        progress.advance(trip.len() as u64);
     }
-    progress.finish();
+    progress.report();
     Ok(set)
 }
 

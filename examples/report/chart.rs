@@ -1,8 +1,8 @@
 //! Draws a plot: lines over a logarithmic x axis, as an SVG file in `docs/performance`.
 
-use crate::Outcome;
 use plotters::prelude::*;
-use std::path::Path;
+use splitbloom_harness::in_repository;
+use splitbloom_rig::Outcome;
 
 /// A line of a plot: its name and its points.
 pub struct Series {
@@ -41,10 +41,7 @@ impl Plot<'_> {
         let min = all().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
         let max = all().map(|(x, _)| *x).fold(0.0, f64::max);
         let top = all().map(|(_, y)| *y).fold(0.0, f64::max) * 1.1;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("docs/performance")
-            .join(self.file)
-            .with_extension("svg");
+        let path = in_repository("docs/performance").join(self.file).with_extension("svg");
         let area = SVGBackend::new(&path, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let mut chart = ChartBuilder::on(&area)

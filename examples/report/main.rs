@@ -3,13 +3,9 @@
 //! typed by hand.
 
 mod chart;
-mod documents;
 mod plots;
-#[allow(dead_code)] // the benchmarks use the rest
-#[path = "../../benches/rig/table.rs"]
-mod table;
 
-pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+use splitbloom_rig::{documents, Outcome};
 
 fn main() -> Outcome<()> {
     plots::draw_all()?;

@@ -1,9 +1,9 @@
 //! The plots, and the table columns they show.
 
 use crate::chart::{Plot, Series};
-use crate::table::Table;
-use crate::Outcome;
 use plotters::prelude::SeriesLabelPosition;
+use splitbloom_rig::table::Table;
+use splitbloom_rig::Outcome;
 
 /// The server tables, with the name of the other module in each.
 const SERVERS: [(&str, &str); 2] =

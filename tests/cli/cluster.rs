@@ -1,9 +1,9 @@
 //! Filters of a cluster: one key, and many.
 
-use crate::harness::{eventually, Server};
 use crate::tool::{tool, url, Folder, Runs};
-use crate::trial::{Cluster, Mover, Node};
 use splitbloom_client::PartitionedFilter;
+use splitbloom_harness::trial::{Cluster, Mover, Node};
+use splitbloom_harness::{eventually, Server};
 use splitbloom_partition::{slot_of, Name, Partitions};
 use std::fs;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};

@@ -1,7 +1,7 @@
 //! `splitbloom compare`.
 
-use crate::harness::Server;
 use crate::tool::{tool, url, Folder, Runs};
+use splitbloom_harness::Server;
 
 #[test]
 fn servers_are_compared_item_by_item() {

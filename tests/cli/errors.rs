@@ -1,7 +1,7 @@
 //! What goes wrong is one line, and an exit code for scripts.
 
-use crate::harness::Server;
 use crate::tool::{tool, tool_on, url, Folder, Runs};
+use splitbloom_harness::Server;
 
 #[test]
 fn every_kind_of_failure_has_its_exit_code() {

@@ -1,7 +1,7 @@
 //! Filters in files: `splitbloom build`, `push`, `pull`, `merge` and `info`.
 
-use crate::harness::Server;
 use crate::tool::{tool, tool_on, url, Folder, Runs};
+use splitbloom_harness::Server;
 use std::fs;
 
 const SEED: &str = "0123456789abcdef";

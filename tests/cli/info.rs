@@ -1,8 +1,8 @@
 //! `splitbloom info`.
 
-use crate::harness::Server;
-use crate::samples::OF_VALKEY_BLOOM;
 use crate::tool::{tool, tool_on, url, Folder, Runs};
+use splitbloom_harness::samples::OF_VALKEY_BLOOM;
+use splitbloom_harness::Server;
 
 #[test]
 fn info_describes_a_filter_of_either_kind() {

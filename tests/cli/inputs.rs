@@ -1,7 +1,7 @@
 //! Items as people have them: packed in other ways, with line ends of other systems, very long.
 
-use crate::harness::Server;
 use crate::tool::{tool, tool_on, Folder, Runs};
+use splitbloom_harness::Server;
 use std::fs;
 
 /// Inputs that contain no items, and what the message has to say.

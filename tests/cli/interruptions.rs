@@ -1,7 +1,7 @@
 //! Ctrl-C, and other requests to end.
 
-use crate::harness::{eventually, Server};
 use crate::tool::{tool, tool_on, Folder, Runs};
+use splitbloom_harness::{eventually, Server};
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};

@@ -1,7 +1,7 @@
 //! `splitbloom load`, `check` and `unload`.
 
-use crate::harness::{eventually, Server};
 use crate::tool::{tool_on, Folder, Runs};
+use splitbloom_harness::{eventually, Server};
 use std::fs;
 use std::process::Stdio;
 

@@ -1,12 +1,4 @@
-//! The tool as a process, on real servers. `harness` documents how to choose one.
-
-#[path = "../harness/mod.rs"]
-mod harness;
-#[path = "../server/foreign/samples.rs"]
-#[allow(dead_code, reason = "the tests of the server use the rest")]
-mod samples;
-#[path = "../cluster/trial/mod.rs"]
-mod trial;
+//! The tool as a process, on real servers. `splitbloom_harness` documents how to choose one.
 
 mod cluster;
 mod compare;

@@ -1,9 +1,9 @@
 //! `splitbloom migrate`, and what the other commands say of filters of another module.
 
-use crate::harness::{Options, Server, Specimens};
 use crate::redisbloom::{self, Filter};
-use crate::samples::{Sample, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
 use crate::tool::{tool, url, Folder, Runs};
+use splitbloom_harness::samples::{Sample, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
+use splitbloom_harness::{Options, Server, Specimens};
 use std::process::Command;
 
 fn migrate(from: &str, to: &str, words: &[&str]) -> Command {

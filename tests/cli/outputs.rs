@@ -1,7 +1,7 @@
 //! Files that the tool writes, whatever the name it is given.
 
-use crate::harness::Server;
 use crate::tool::{tool, tool_on, Folder, Runs};
+use splitbloom_harness::Server;
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::fs::{symlink, FileTypeExt as _, PermissionsExt as _};

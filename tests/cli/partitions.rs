@@ -1,7 +1,7 @@
 //! A filter in many keys, of which some are missing or unknown.
 
-use crate::harness::{eventually, Server};
 use crate::tool::{tool_on, url, Folder, Run, Runs};
+use splitbloom_harness::{eventually, Server};
 use std::io::Write as _;
 use std::process::Stdio;
 

@@ -1,7 +1,7 @@
 //! A server that answers as one with RedisBloom or valkey-bloom does, from what these wrote.
 
-use crate::harness::{Connection, Family, Reply};
-use crate::samples::{payload, Sample};
+use splitbloom_harness::samples::{payload, Sample};
+use splitbloom_harness::{Connection, Family, Reply};
 use std::io::{BufReader, Result, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

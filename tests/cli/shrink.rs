@@ -1,7 +1,7 @@
 //! `splitbloom shrink`, `pull --shrink` and `push --shrink`.
 
-use crate::harness::{add_items, missing_items, Connection, Random, Server};
 use crate::tool::{tool, tool_on, url, Folder, Runs};
+use splitbloom_harness::{add_items, missing_items, Connection, Random, Server};
 use std::fs;
 
 const SEED: &str = "0123456789abcdef";

@@ -1,7 +1,7 @@
 //! What a person sees.
 
-use crate::harness::Server;
 use crate::tool::{tool_on, Folder};
+use splitbloom_harness::Server;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};

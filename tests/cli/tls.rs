@@ -1,8 +1,8 @@
 //! TLS, with an authority of the test's own.
 
-use crate::harness::{Port, Server};
 use crate::tool::{tool, Folder, Runs};
 use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use splitbloom_harness::{Port, Server};
 use std::process::Command;
 
 /// An authority, and certificates that it has signed, in files.

@@ -1,19 +1,11 @@
 //! The process under test, and the folder that it works in.
 
-use crate::harness::{module_path, Server};
+use splitbloom_harness::{tool_path, Server};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, thread};
-
-/// The tool under test: `SPLITBLOOM_TOOL`, or the one that was built with the module.
-fn tool_path() -> PathBuf {
-    let beside = || module_path().with_file_name("splitbloom");
-    let path = env::var_os("SPLITBLOOM_TOOL").map_or_else(beside, PathBuf::from);
-    assert!(path.is_file(), "no tool at {}: build it", path.display());
-    path
-}
 
 /// The tool with these arguments, in an environment that names no server.
 pub fn tool(arguments: &[&str]) -> Command {

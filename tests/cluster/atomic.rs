@@ -5,11 +5,11 @@ mod dumps;
 mod import;
 mod migration;
 
-use crate::harness::{
+pub use migration::AtomicMove;
+use splitbloom_harness::trial::Cluster;
+use splitbloom_harness::{
     eventually, item, missing_items, Connection, Family, Pace, Reply, Server, Writers,
 };
-use crate::trial::Cluster;
-pub use migration::AtomicMove;
 use splitbloom_partition::slot_of;
 use std::time::Duration;
 

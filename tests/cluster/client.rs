@@ -1,9 +1,9 @@
 //! The client crate: results in the order of the items, errors for the right items, and what WAIT
 //! guarantees.
 
-use crate::harness::eventually;
-use crate::trial::{item, move_slot, Cluster, Node};
 use splitbloom_client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
+use splitbloom_harness::eventually;
+use splitbloom_harness::trial::{item, move_slot, Cluster, Node};
 use splitbloom_partition::{slot_of, Partitions, SLOTS};
 use std::thread;
 use std::time::Duration;

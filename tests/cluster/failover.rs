@@ -1,7 +1,7 @@
 //! Acknowledged items survive constant slot moves and the death of a primary.
 
-use crate::trial::{absent_item, count_found, item, outlive, Cluster};
 use splitbloom_client::{Growth, PartitionedFilter};
+use splitbloom_harness::trial::{absent_item, count_found, item, outlive, Cluster};
 use splitbloom_partition::Partitions;
 
 const ITEMS: u64 = 100_000;

@@ -2,11 +2,13 @@
 //! ago than the copy is old, whatever happens to the nodes.
 
 use crate::atomic::AtomicMove;
-use crate::harness::{eventually, patient};
-use crate::trial::{absent_item, add_until_acknowledged, agree, item, move_slot, outlive};
-use crate::trial::{try_owners, Cluster, Node};
 use redis::IntoConnectionInfo;
 use splitbloom_client::{Error, Follower, Growth, Keys, PartitionedFilter, Topology};
+use splitbloom_harness::trial::{
+    absent_item, add_until_acknowledged, agree, item, move_slot, outlive,
+};
+use splitbloom_harness::trial::{try_owners, Cluster, Node};
+use splitbloom_harness::{eventually, patient};
 use splitbloom_partition::{slot_of, Name, Partitions};
 use std::cell::RefCell;
 use std::ops::Range;

@@ -1,14 +1,5 @@
-//! One filter over many nodes, on real clusters of local processes. `harness` documents how to
-//! choose the server.
-
-#[path = "../harness/mod.rs"]
-mod harness;
-#[path = "../server/kinds.rs"]
-#[allow(dead_code, reason = "the tests of the server use the rest")]
-mod kinds;
-#[path = "../server/foreign/samples.rs"]
-#[allow(dead_code, reason = "the tests of the server use the rest")]
-mod samples;
+//! One filter over many nodes, on real clusters of local processes. `splitbloom_harness` documents
+//! how to choose the server.
 
 mod atomic;
 mod client;
@@ -16,4 +7,3 @@ mod failover;
 mod follower;
 mod python;
 mod slots;
-mod trial;

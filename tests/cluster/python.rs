@@ -1,13 +1,12 @@
 //! The same in Python: the checksum of its standard library, and the program in docs/cluster.md.
 
-use crate::harness::Random;
-use crate::trial::Cluster;
+use splitbloom_harness::trial::Cluster;
+use splitbloom_harness::{python, Random};
 use splitbloom_partition::crc16;
 use std::env;
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 
 const ITEMS: usize = 100_000;
@@ -22,10 +21,6 @@ while place < len(data):
     print(binascii.crc_hqx(data[place + 1:end], 0))
     place = end
 ";
-
-fn python() -> Command {
-    Command::new(env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| OsString::from("python3")))
-}
 
 #[test]
 fn python_computes_the_same_checksum() {

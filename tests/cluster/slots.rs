@@ -1,7 +1,7 @@
 //! Our slots and partitions agree with the server's.
 
-use crate::harness::{words, Connection, Random, Server};
-use crate::trial::{move_slot, Cluster, Node};
+use splitbloom_harness::trial::{move_slot, Cluster, Node};
+use splitbloom_harness::{words, Connection, Random, Server};
 use splitbloom_partition::{crc16, slot_of, Name, Partitions, SLOTS};
 
 const ITEMS: usize = 100_000;

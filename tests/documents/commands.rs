@@ -4,7 +4,7 @@
 use super::blocks::Block;
 use super::desk::Desk;
 use super::Outcome;
-use crate::harness::Reply;
+use splitbloom_harness::Reply;
 use std::collections::BTreeSet;
 
 /// Whether every line is a command, to be recognised by a first word in capitals.

@@ -2,7 +2,9 @@
 //! the repository, with the programs and files that documents take for granted.
 
 use super::{root, Outcome};
-use crate::harness::{module_path, sketch_module_path, Options, Server};
+use splitbloom_harness::{
+    module_path, server_path, sketch_module_path, tool_path, Options, Server,
+};
 use std::cell::OnceCell;
 use std::io::Write as _;
 use std::os::unix::fs::{symlink, PermissionsExt as _};
@@ -44,7 +46,7 @@ impl Desk {
             desk.provide("python3", &python);
         }
         let url = format!("redis://127.0.0.1:{}", desk.server.port());
-        let tool = format!("env REDIS_URL={url} {}", tool().display());
+        let tool = format!("env REDIS_URL={url} {}", tool_path().display());
         desk.provide("splitbloom", &tool);
         // In the repository itself: what the tests have built there need not be built again.
         let cargo = format!("env --chdir='{}' {}", root().display(), env!("CARGO"));
@@ -199,15 +201,9 @@ fn server() -> Server {
     Server::with(Options { with_sketches: true, ..Options::default() })
 }
 
-/// The tool, which is built with the module.
-fn tool() -> PathBuf {
-    let beside = || module_path().with_file_name("splitbloom");
-    env::var_os("SPLITBLOOM_TOOL").map_or_else(beside, PathBuf::from)
-}
-
 /// The client that comes with the server.
 fn client() -> PathBuf {
-    let server = PathBuf::from(env::var_os("SPLITBLOOM_SERVER").unwrap_or("redis-server".into()));
+    let server = server_path();
     let name = server.file_name().unwrap_or_default().to_string_lossy();
     server.with_file_name(name.replace("-server", "-cli"))
 }

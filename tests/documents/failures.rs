@@ -1,7 +1,7 @@
 //! The recipes' programs while their server fails, and while two of them replace one filter.
 
 use super::root;
-use crate::harness::{eventually, Connection, Options, Port, Server};
+use splitbloom_harness::{eventually, python, Connection, Options, Port, Server};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -110,8 +110,7 @@ fn spawn(program: &str, address: &str) -> Child {
     let (name, language) = program.split_once('.').expect("an ending");
     let mut command = match language {
         "py" => {
-            let python = env::var_os("SPLITBLOOM_PYTHON").unwrap_or("python3".into());
-            let mut command = Command::new(python);
+            let mut command = python();
             command.arg(root().join("examples/recipes").join(program));
             command
         }

@@ -5,12 +5,6 @@
 //! that runs it or the file that it is an excerpt of; [`Mark`] lists the three. A block that is
 //! neither run nor marked fails.
 
-#[path = "../harness/mod.rs"]
-mod harness;
-#[path = "../server/foreign/samples.rs"]
-#[allow(dead_code, reason = "the tests of the server use the rest")]
-mod samples;
-
 mod blocks;
 mod commands;
 mod desk;
@@ -22,21 +16,9 @@ mod references;
 mod session;
 mod stored_types;
 
-/// What `make report` fills in.
-#[path = "."]
-mod report {
-    #[allow(dead_code)] // `make report` writes
-    #[path = "../../examples/report/documents.rs"]
-    pub mod documents;
-    #[allow(dead_code)] // the benchmarks use the rest
-    #[path = "../../benches/rig/table.rs"]
-    mod table;
-
-    pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
-}
-
 use blocks::{Block, Mark};
 use desk::Desk;
+use splitbloom_rig::documents;
 use std::fs;
 use std::path::Path;
 
@@ -112,9 +94,9 @@ fn links_and_make_targets_in_the_documents_exist() {
 
 #[test]
 fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved() {
-    for document in report::documents::DOCUMENTS {
+    for document in documents::DOCUMENTS {
         let text = fs::read_to_string(root().join(document)).expect("a document");
-        let filled = report::documents::filled(document).expect("tables that exist");
+        let filled = documents::filled(document).expect("tables that exist");
         let stale = text.lines().zip(filled.lines()).find(|(now, then)| now != then);
         assert_eq!(stale, None, "{document}: make report would change it");
         assert_eq!(text, filled, "{document}");

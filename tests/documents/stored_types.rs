@@ -4,8 +4,8 @@
 use super::blocks;
 use super::desk::Desk;
 use super::{documents, root};
-use crate::samples::OF_VALKEY_BLOOM;
 use splitbloom_filter::StoredType;
+use splitbloom_harness::samples::OF_VALKEY_BLOOM;
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 //! The link between primary and replica is cut at random points of the stream, during a full
 //! synchronization and after it, while items arrive.
 
-use crate::harness::{
+use crate::times;
+use splitbloom_harness::{
     count_found, eventually, item, Connection, Family, Link, Pace, Random, Reply, Server,
     Specimens, Writers,
 };
-use crate::times;
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::{scope, sleep};

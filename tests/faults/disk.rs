@@ -1,7 +1,7 @@
 //! A full disk. A limit on the server's file size (`RLIMIT_FSIZE`) makes its writes fail in the
 //! same way, without a disk of the test's own and without root.
 
-use crate::harness::{
+use splitbloom_harness::{
     add_items, eventually, limit, missing_items, Connection, Family, Resource, Server,
 };
 

@@ -1,6 +1,6 @@
 //! Extreme but legal filters always load, even if the limits are lower by then.
 
-use crate::harness::{add_items, eventually, layers, load_chunks, missing_items, Server};
+use splitbloom_harness::{add_items, eventually, layers, load_chunks, missing_items, Server};
 
 /// As many as fit one header.
 const LAYERS: u32 = 6_000;

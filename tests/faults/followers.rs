@@ -1,9 +1,9 @@
 //! Followers of a filter, while memory is refused and commands panic. A follower that is up to date
 //! has what the server has, or it must fetch the filter.
 
-use crate::follower::{changes, position, Follower};
-use crate::harness::{add_items, eventually, item, Server};
 use crate::server_with_failpoints;
+use splitbloom_harness::follower::{changes, position, Follower};
+use splitbloom_harness::{add_items, eventually, item, Server};
 
 /// Of filters with hardly a false positive, so that what a filter finds was added.
 const SHAPE: &str = "0.000001 1000 NONSCALING";

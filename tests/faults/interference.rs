@@ -1,6 +1,8 @@
 //! Another module, `interferer/main.rs`, changes a key in the event that announces it.
 
-use crate::harness::{commands_in_append_only_file, Connection, Family, Options, Reply, Server};
+use splitbloom_harness::{
+    commands_in_append_only_file, Connection, Family, Options, Reply, Server,
+};
 use std::env;
 
 /// Every write command in a form that creates its key (`KEY`), and the events it publishes. What

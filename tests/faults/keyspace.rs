@@ -1,8 +1,8 @@
 //! The server's own commands on keys, transactions and scripts, on a primary whose replica has
 //! other settings.
 
-use crate::harness::{delete_items, Connection, Family, Random, Server};
 use crate::times;
+use splitbloom_harness::{delete_items, Connection, Family, Random, Server};
 
 /// Other defaults, and a limit that every filter exceeds.
 const OTHER_SETTINGS: [&str; 4] =
@@ -34,7 +34,7 @@ fn keyspace_commands_leave_equal_digests_on_a_replica() {
     replica.check_health();
 }
 
-fn random_command(db: &mut Connection, random: &mut Random) -> crate::harness::Reply {
+fn random_command(db: &mut Connection, random: &mut Random) -> splitbloom_harness::Reply {
     let key = format!("k{}", random.below(KEYS));
     let other = format!("k{}", random.below(KEYS));
     let database = random.below(DATABASES);
@@ -79,7 +79,7 @@ fn a_scan_by_type_finds_the_filters_and_nothing_else() {
             let [next, keys] = reply.elements() else {
                 panic!("a cursor and keys: {reply}");
             };
-            found.extend(keys.elements().iter().map(crate::harness::Reply::text));
+            found.extend(keys.elements().iter().map(splitbloom_harness::Reply::text));
             cursor = next.text();
             if cursor == "0" {
                 break;

@@ -1,7 +1,7 @@
 //! The server is killed again and again while eight writers add with several commands in flight.
 
-use crate::harness::{eventually, Connection, Family, Pace, Server, Writers};
 use crate::times;
+use splitbloom_harness::{eventually, Connection, Family, Pace, Server, Writers};
 use std::time::Duration;
 
 /// A Bloom filter that soon gets a table, a table, a Bloom filter that is large enough, and a

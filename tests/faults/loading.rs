@@ -1,6 +1,6 @@
 //! Commands while the server is loading, and what the module must declare for that.
 
-use crate::harness::{eventually, item, Connection, Family, Link, Reply, Server};
+use splitbloom_harness::{eventually, item, Connection, Family, Link, Reply, Server};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::scope;
 

@@ -4,14 +4,9 @@
 //! Each module is one kind of fault. `SPLITBLOOM_FAULTS=long` runs fifty kills instead of three,
 //! and a hundred cuts instead of eight.
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod cuts;
 mod disk;
 mod extremes;
-#[path = "../server/changes/follower.rs"]
-mod follower;
 mod followers;
 mod interference;
 mod keyspace;
@@ -28,7 +23,7 @@ mod threads;
 mod topology;
 mod windows;
 
-use harness::{Options, Server};
+use splitbloom_harness::{Options, Server};
 use std::env;
 use std::path::PathBuf;
 

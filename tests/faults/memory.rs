@@ -1,6 +1,6 @@
 //! The server's own limit, `maxmemory`, with and without eviction; and the return of memory.
 
-use crate::harness::{
+use splitbloom_harness::{
     add_items, eventually, item, load_chunks, scan_dump, words, Connection, Family, Reply, Server,
 };
 use std::thread::sleep;

@@ -2,8 +2,8 @@
 //!
 //! The module is a separate build with the feature `injected-faults`, by `scripts/fault-tests`.
 
-use crate::harness::{add_items, eventually, missing_items, words, Connection, Family, Server};
 use crate::server_with_failpoints;
+use splitbloom_harness::{add_items, eventually, missing_items, words, Connection, Family, Server};
 
 const ITEMS: u64 = 3000;
 /// The key of a counting filter with as many items; `k` is a Bloom filter.

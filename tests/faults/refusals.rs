@@ -2,11 +2,11 @@
 //! and the address space of a running server is limited. Tests that fail each single allocation in
 //! turn are in `crates/filter/tests/short_memory.rs`.
 
-use crate::harness::{
+use crate::server_with_failpoints;
+use splitbloom_harness::{
     add_items, address_space, eventually, item, limit, missing_items, scan_dump, words, Connection,
     Family, Resource, Server,
 };
-use crate::server_with_failpoints;
 
 /// With `appendfsync no` every command that has been answered is in the file; otherwise writing may
 /// wait for the disk.

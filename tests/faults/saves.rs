@@ -1,9 +1,9 @@
 //! The server or its saving child is killed during a snapshot or a rewrite of the append-only file.
 
-use crate::harness::{
+use crate::times;
+use splitbloom_harness::{
     add_items, eventually, missing_items, Connection, Family, Fingerprint, Random, Server,
 };
-use crate::times;
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;

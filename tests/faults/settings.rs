@@ -1,8 +1,8 @@
 //! A setting of the server that only newer ones have. The module reads another in its place, which
 //! the setting `bf.inject-server-setting` names.
 
-use crate::harness::{Connection, Dialect, Server};
 use crate::server_with_failpoints;
+use splitbloom_harness::{Connection, Dialect, Server};
 
 /// From then on modules can read the server's settings; seen on 8.6.
 const READABLE: Dialect = Dialect::Redis { major: 8, minor: 6 };

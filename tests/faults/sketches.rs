@@ -6,7 +6,7 @@ mod signals;
 mod windows;
 
 use crate::faulty_module;
-use crate::harness::{Connection, Options, Server};
+use splitbloom_harness::{Connection, Options, Server};
 
 /// A server with the module for sketches alone.
 fn server_with(settings: &[&str]) -> Server {

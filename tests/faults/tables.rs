@@ -1,8 +1,8 @@
 //! Tables where memory runs short, those of counting filters and those of Bloom filters: each item
 //! is added or refused, whichever block is missing, and a replica gets those that were added.
 
-use crate::harness::{item, words, Connection, Family, Reply};
 use crate::server_with_failpoints;
+use splitbloom_harness::{item, words, Connection, Family, Reply};
 
 /// Blocks of the table: lines of 64 bytes, up to pages of 8 KiB, and arrays of slots.
 const BLOCKS_FROM: u64 = 64;

@@ -1,7 +1,7 @@
 //! Another module, `saver/main.rs`, saves a filter on several threads, as a server does that saves
 //! without forking, while commands read it, copy it, and write to other filters.
 
-use crate::harness::{add_items, eventually, Connection, Options, Server};
+use splitbloom_harness::{add_items, eventually, Connection, Options, Server};
 use std::env;
 
 /// Saves of each filter that the commands run beside.

@@ -1,8 +1,8 @@
 //! Three nodes under writes. The primary changes by command and by kill, replicas are chained,
 //! links are cut.
 
-use crate::harness::{eventually, Family, Link, Pace, Server, Writers};
 use crate::times;
+use splitbloom_harness::{eventually, Family, Link, Pace, Server, Writers};
 use std::time::Duration;
 
 const FILTERS: [(Family, &str); 3] =

@@ -4,8 +4,8 @@
 
 mod model;
 
-use crate::harness::{add_items, eventually, Connection, Server};
 use crate::server_with_failpoints;
+use splitbloom_harness::{add_items, eventually, Connection, Server};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub const SECOND: u64 = 1_000;
@@ -319,7 +319,7 @@ fn many_filters_that_are_due_at_once_are_all_swept() {
     let mut clocked = Clocked::connect(&server, 0);
     let inserts = (0..FILTERS).map(|n| {
         let line = format!("BF.INSERT w{n} WINDOW 60 ITEMS a b c");
-        crate::harness::words(&line)
+        splitbloom_harness::words(&line)
     });
     clocked.db.pipeline(inserts);
     clocked.advance(70 * SECOND);

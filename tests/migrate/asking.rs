@@ -1,7 +1,7 @@
 //! Which of many items a filter has. A server with this module is asked for many in one argument:
 //! 1 000 filters and 100 000 strangers of each, after each way of moving, are 10⁹ answers.
 
-use crate::harness::{Connection, Family, Reply};
+use splitbloom_harness::{Connection, Family, Reply};
 use std::ops::Range;
 
 /// Items of a command.

@@ -1,9 +1,9 @@
 //! A replica with this module of a primary with the one that filters come from, under commands of
 //! all kinds, cut off and synchronised again: nothing that the primary acknowledged is denied.
 
-use crate::harness::{peer, Connection, Link, Options, Random, Server};
 use crate::number;
 use crate::words::{first_commands, Acknowledged};
+use splitbloom_harness::{peer, Connection, Link, Options, Random, Server};
 
 /// Commands between two cuts are sent so many at a time.
 const BATCH: u64 = 500;

@@ -12,9 +12,6 @@
 //! | `CUTS`          | how often its link is cut meanwhile            | 10        |
 //! | `SEED`          | of all that is random                          | 1         |
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod asking;
 mod follow;
 mod moves;

@@ -1,14 +1,12 @@
 //! Filters of all shapes, moved each way: all answers stay the same, and what is added afterwards
 //! is there as well.
 
-use crate::harness::{
-    add_items, missing_items, module_path, peer, Connection, Family, Random, Server,
-};
 use crate::number;
 use crate::shapes::Shape;
 use crate::ways;
-use std::env;
-use std::path::PathBuf;
+use splitbloom_harness::{
+    add_items, missing_items, peer, tool_path, Connection, Family, Random, Server,
+};
 use std::process::Command;
 
 /// A server with filters of the module that they come from.
@@ -57,7 +55,7 @@ fn lives_on(db: &mut Connection, shape: &Shape, way: &str) {
     if shape.family == Family::Counting {
         for number in NEW {
             let added = shape.family.adding(key);
-            let added = added.into_iter().chain([crate::harness::item(number)]);
+            let added = added.into_iter().chain([splitbloom_harness::item(number)]);
             if db.call(added).to_string() != "[:1]" {
                 return; // full
             }
@@ -93,9 +91,7 @@ fn by_the_tool(origin: &Origin) {
     let server = Server::start();
     let url = |server: &Server| format!("redis://127.0.0.1:{}", server.port());
     let migrate = |words: &[&str]| {
-        let beside = || module_path().with_file_name("splitbloom");
-        let tool = env::var_os("SPLITBLOOM_TOOL").map_or_else(beside, PathBuf::from);
-        let mut command = Command::new(tool);
+        let mut command = Command::new(tool_path());
         command.arg("migrate").args([url(&origin.server), url(&server)]);
         let output = command.args(words).output().expect("the tool");
         assert!(output.status.success(), "{output:?}");

@@ -1,7 +1,7 @@
 //! Filters that an add creates depend on settings, which do not travel: those of both servers must
 //! be equal.
 
-use crate::harness::{peer, Connection, Server};
+use splitbloom_harness::{peer, Connection, Server};
 
 /// Settings of RedisBloom on Redis 8, with ours, as far as they decide what an add creates.
 const SETTINGS: [(&str, &str); 4] = [

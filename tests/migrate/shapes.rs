@@ -1,8 +1,8 @@
 //! Filters of all shapes, written by the module that they come from, with what it answers.
 
 use crate::asking::{count, found};
-use crate::harness::{item, Connection, Family, Random, Reply};
 use crate::number;
+use splitbloom_harness::{item, Connection, Family, Random, Reply};
 
 /// An item that no filter has.
 pub fn stranger(number: u64) -> Vec<u8> {

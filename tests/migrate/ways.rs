@@ -1,7 +1,7 @@
 //! The ways in which values come over from another server's module, into a server with both of
 //! ours.
 
-use crate::harness::{eventually, Options, Server};
+use splitbloom_harness::{eventually, Options, Server};
 use std::fs;
 
 /// Moves all that `origin` has in each way that brings what its module saved, and hands each server

@@ -1,6 +1,6 @@
 //! Commands as clients of RedisBloom send them, good and bad ones, and what it acknowledged.
 
-use crate::harness::{Random, Reply};
+use splitbloom_harness::{Random, Reply};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of each family.

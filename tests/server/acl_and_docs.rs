@@ -1,7 +1,7 @@
 //! What the server knows about the commands: flags, categories, keys and access to them,
 //! documentation.
 
-use crate::harness::{Connection, Options, Reply, Server};
+use splitbloom_harness::{Connection, Options, Reply, Server};
 use std::fs;
 
 /// A command as documented.

@@ -1,11 +1,11 @@
 //! BF.CLEAR and CF.CLEAR empty a filter and keep its parameters.
 
-use crate::changes::follower::{changes, position};
-use crate::harness::{add_items, eventually, Family, Server, Specimens};
 use crate::keyspace::events_of;
 use crate::replication::{
     assert_equal_keys, assert_no_error_line, propagated_by, APPEND_ONLY, REPLICA_SETTINGS,
 };
+use splitbloom_harness::follower::{changes, position};
+use splitbloom_harness::{add_items, eventually, Family, Server, Specimens};
 
 const SEED: &str = "SEED 00112233aabbccdd";
 
@@ -147,13 +147,13 @@ fn a_filter_that_is_being_loaded_is_not_cleared() {
     let mut db = server.connect();
     db.run("BF.RESERVE source 0.01 3000000");
     add_items(&mut db, "source", 0..30_000);
-    let chunks = crate::harness::scan_dump(&mut db, "source");
+    let chunks = splitbloom_harness::scan_dump(&mut db, "source");
     assert!(chunks.len() > 1);
-    crate::harness::load_chunks(&mut db, "half", &chunks[..1]);
+    splitbloom_harness::load_chunks(&mut db, "half", &chunks[..1]);
     let half = db.digest("half");
     assert_eq!(db.ask("BF.CLEAR half"), "-ERR filter is being loaded");
     assert_eq!(db.digest("half"), half);
-    crate::harness::load_chunks(&mut db, "half", &chunks[1..]);
+    splitbloom_harness::load_chunks(&mut db, "half", &chunks[1..]);
     assert_eq!(db.digest("half"), db.digest("source"));
     assert_eq!(db.ask("BF.CLEAR half"), "+OK");
 }

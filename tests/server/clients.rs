@@ -1,15 +1,13 @@
 //! Real client libraries, in both protocols.
 
-use crate::harness::Server;
 use redis::bloom::{
     BloomFilterDumpIterator, BloomFilterInfoType, BloomFilterInsertOptions,
     BloomFilterScalingOptions,
 };
 use redis::{Commands, Connection, RedisResult};
+use splitbloom_harness::{python, Server};
 use std::collections::HashMap;
 use std::env;
-use std::ffi::OsString;
-use std::process::Command;
 
 #[test]
 fn redis_rs_adds_and_looks_up() {
@@ -155,16 +153,16 @@ fn run_redis_py(protocol: &str) {
 
 /// What Python with redis-py prints.
 fn run_python(arguments: &[&str]) -> String {
-    let python = env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| OsString::from("python3"));
-    let found = Command::new(&python).args(["-c", "import redis"]).output();
+    let found = python().args(["-c", "import redis"]).output();
     let found = found.is_ok_and(|output| output.status.success());
     assert!(
         found,
-        "{python:?} cannot import redis: install redis-py, or set SPLITBLOOM_PYTHON to a Python \
-         that has it"
+        "{:?} cannot import redis: install redis-py, or set SPLITBLOOM_PYTHON to a Python \
+         that has it",
+        python()
     );
 
-    let output = Command::new(&python).args(arguments).output();
+    let output = python().args(arguments).output();
     let output = output.expect("Python runs");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,6 @@
 //! The replies of each command, in both protocols.
 
-use crate::harness::{add_items, item, missing_items, Reply, Server};
+use splitbloom_harness::{add_items, item, missing_items, Reply, Server};
 
 #[test]
 fn a_reserved_filter_is_empty() {
@@ -492,7 +492,7 @@ fn memory_is_allocated_only_as_items_arrive() {
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 100000000");
     let size =
-        |db: &mut crate::harness::Connection| db.line("BF.INFO k SIZE").elements()[0].integer();
+        |db: &mut splitbloom_harness::Connection| db.line("BF.INFO k SIZE").elements()[0].integer();
     assert!(size(&mut db) < 100_000);
     db.run("BF.ADD k a");
     assert!(size(&mut db) < 200_000);

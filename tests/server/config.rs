@@ -1,6 +1,6 @@
 //! The defaults and limits: from load arguments, the configuration file, and CONFIG SET.
 
-use crate::harness::{
+use splitbloom_harness::{
     add_items, item, missing_items, module_path, scan_dump, Connection, Options, Reply, Server,
 };
 use std::fs;

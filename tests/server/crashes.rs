@@ -1,6 +1,6 @@
 //! The server is killed at a bad moment: whatever was acknowledged or saved before survives.
 
-use crate::harness::{add_items, eventually, item, missing_items, Family, Fingerprint, Server};
+use splitbloom_harness::{add_items, eventually, item, missing_items, Family, Fingerprint, Server};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 

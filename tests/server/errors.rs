@@ -1,6 +1,6 @@
 //! Every error that a client can get, in one table. No error changes anything.
 
-use crate::harness::{scan_dump, Connection, Dialect, Server};
+use splitbloom_harness::{scan_dump, Connection, Dialect, Server};
 
 /// The setup: a filter, a full one that cannot scale, and a key of another type.
 const SETUP: [&str; 4] = [

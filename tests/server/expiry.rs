@@ -1,9 +1,9 @@
 //! `EX seconds`: a filter and its expiry in one step.
 
-use crate::harness::words;
-use crate::harness::{commands_in_append_only_file, eventually, Connection, Primary, Server};
 use crate::keyspace::events_of;
 use crate::replication::{assert_equal_keys, assert_no_error_line, without_seed, APPEND_ONLY};
+use splitbloom_harness::words;
+use splitbloom_harness::{commands_in_append_only_file, eventually, Connection, Primary, Server};
 
 /// Commands that create the key `k` with an expiry.
 const CREATIONS: [&str; 6] = [

@@ -2,7 +2,7 @@
 //!
 //! Seeds are fixed, so that every run measures the same.
 
-use crate::harness::{absent_item, add_items, count_found, Connection, Server};
+use splitbloom_harness::{absent_item, add_items, count_found, Connection, Server};
 
 const PROBES: u64 = 1_000_000;
 

@@ -18,7 +18,7 @@
 //!
 //! `filters-KEY.hex` is what DUMP returned, `filters.rdb` what SAVE wrote.
 
-use crate::harness::{delete_items, item, Connection, Family, Server};
+use splitbloom_harness::{delete_items, item, Connection, Family, Server};
 use std::fs;
 
 /// A filter as it was when it was saved.

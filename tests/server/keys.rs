@@ -1,6 +1,6 @@
 //! BF.KEYS: the keys of a filter that is spread over many nodes.
 
-use crate::harness::Server;
+use splitbloom_harness::Server;
 
 #[test]
 fn the_keys_of_a_filter_are_its_name_and_partition_numbers() {

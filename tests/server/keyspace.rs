@@ -1,6 +1,6 @@
 //! A filter as an ordinary key: the server's own commands, events, transactions and scripts.
 
-use crate::harness::{add_items, eventually, missing_items, Connection, Server};
+use splitbloom_harness::{add_items, eventually, missing_items, Connection, Server};
 
 #[test]
 fn the_type_has_its_own_name() {
@@ -128,7 +128,7 @@ fn events_are_published_for_changes_only() {
     let mut db = server.connect();
     let chunks = {
         db.run("BF.ADD donor a");
-        crate::harness::scan_dump(&mut db, "donor")
+        splitbloom_harness::scan_dump(&mut db, "donor")
     };
     for (command, events) in [
         ("BF.RESERVE k 0.000001 100", ["bf.reserve k"].as_slice()),
@@ -155,7 +155,7 @@ fn events_are_published_for_changes_only() {
     ] {
         assert_eq!(events_of(&server, |db| drop(db.line(command))), events, "{command}");
     }
-    let events = events_of(&server, |db| crate::harness::load_chunks(db, "loaded", &chunks));
+    let events = events_of(&server, |db| splitbloom_harness::load_chunks(db, "loaded", &chunks));
     assert_eq!(events, vec!["bf.loadchunk loaded"; chunks.len()]);
 }
 

@@ -1,8 +1,8 @@
 //! Filters that `splitbloom-filter` builds in this process, loaded into a server.
 
-use crate::harness::{add_items, item, missing_items, Server};
 use splitbloom_filter::codec::chunks;
 use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit};
+use splitbloom_harness::{add_items, item, missing_items, Server};
 
 #[test]
 fn a_filter_built_in_process_equals_the_one_that_a_server_built() {

@@ -1,6 +1,6 @@
 //! What the server logs when it loads the module, and when it does not.
 
-use crate::harness::{module_path, Options, Server};
+use splitbloom_harness::{module_path, Options, Server};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};

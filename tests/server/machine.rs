@@ -1,6 +1,6 @@
 //! What the module reports about its machine.
 
-use crate::harness::{Connection, Options, Server};
+use splitbloom_harness::{Connection, Options, Server};
 use std::fs;
 
 #[test]

@@ -1,7 +1,4 @@
-//! The module in real servers. `harness` documents how to choose one.
-
-#[path = "../harness/mod.rs"]
-mod harness;
+//! The module in real servers. `splitbloom_harness` documents how to choose one.
 
 mod acl_and_docs;
 mod cf;
@@ -20,7 +17,6 @@ mod golden;
 mod hostile;
 mod keys;
 mod keyspace;
-mod kinds;
 mod library;
 mod loading;
 mod machine;
@@ -39,5 +35,3 @@ mod secrecy;
 mod shrink;
 mod shrinking;
 mod windows;
-
-use foreign::samples;

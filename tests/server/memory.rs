@@ -1,7 +1,7 @@
 //! What a filter costs: MEMORY USAGE tells the truth, and the bits per item are those of the
 //! design.
 
-use crate::harness::{add_items, item, missing_items, Connection, Server};
+use splitbloom_harness::{add_items, item, missing_items, Connection, Server};
 use std::f64::consts::LN_2;
 
 const MILLION: u64 = 1_000_000;
@@ -104,7 +104,7 @@ fn bits_per_item(db: &mut Connection) -> f64 {
 /// With no other client's buffers in it.
 fn used_memory(server: &Server) -> i64 {
     let mut db = server.connect();
-    crate::harness::eventually("the other clients are gone", || {
+    splitbloom_harness::eventually("the other clients are gone", || {
         db.info("clients", "connected_clients") == "1"
     });
     db.info_number("memory", "used_memory")

@@ -1,7 +1,7 @@
 //! BF.MERGE: the union of filters that were created alike.
 
 use crate::errors::check_errors;
-use crate::harness::{
+use splitbloom_harness::{
     add_items, commands_in_append_only_file, missing_items, scan_dump, Connection, Random, Server,
 };
 
@@ -73,7 +73,7 @@ fn the_union_is_a_filter_like_any_other() {
     assert_eq!(missing_items(&mut db, "union", 0..20_000), 0);
     assert_eq!(db.digest("b"), db.digest("shared"));
     let chunks = scan_dump(&mut db, "union");
-    crate::harness::load_chunks(&mut db, "loaded", &chunks);
+    splitbloom_harness::load_chunks(&mut db, "loaded", &chunks);
     assert_eq!(db.digest("loaded"), db.digest("union"));
 }
 

@@ -1,6 +1,6 @@
 //! Lookups in a missing key: nothing is found there, or that is an error.
 
-use crate::harness::{Connection, Server};
+use splitbloom_harness::{Connection, Server};
 
 const NO_FILTER: &str = "-NOFILTER no such filter";
 

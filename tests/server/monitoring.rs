@@ -1,8 +1,8 @@
 //! What packaging/monitoring shows of a server: the script for redis_exporter, run by the exporter
 //! itself too, and that alerts and dashboard ask for nothing that is not shown.
 
-use crate::foreign::samples::OF_VALKEY_BLOOM;
-use crate::harness::{eventually, patient, Connection, Options, Server};
+use splitbloom_harness::samples::OF_VALKEY_BLOOM;
+use splitbloom_harness::{eventually, patient, Connection, Options, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Write};

@@ -1,8 +1,8 @@
 //! The commands that have all their items in one argument, of both kinds of filter.
 
 use crate::errors::check_errors;
-use crate::foreign::samples::{ALL, CUCKOO, GROWING};
-use crate::harness::{
+use splitbloom_harness::samples::{ALL, CUCKOO, GROWING};
+use splitbloom_harness::{
     commands_in_append_only_file, item, missing_items, packed, words, Connection, Family, Random,
     Reply, Server,
 };

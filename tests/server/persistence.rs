@@ -1,10 +1,10 @@
 //! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
-use crate::harness::{
+use crate::windows::now;
+use splitbloom_harness::{
     add_items, eventually, missing_items, scan_dump, words, Connection, Family, Fingerprint,
     Server, Specimen, Specimens,
 };
-use crate::windows::now;
 use std::fs;
 
 const MIB: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Tests of the harness, on a server without the module.
 
-use crate::harness::{words, Options, Server};
+use splitbloom_harness::{words, Options, Server};
 
 fn plain() -> Server {
     Server::with(Options { without_module: true, ..Options::default() })

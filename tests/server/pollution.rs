@@ -1,8 +1,8 @@
 //! Someone who knows a filter's seed chooses the items. The fill guard must close a sub-filter
 //! before its false-positive rate is twice the requested error rate, and report it.
 
-use crate::harness::{absent_item, count_found, Connection, Server};
 use splitbloom_filter::hash::{ItemHash, Seed};
+use splitbloom_harness::{absent_item, count_found, Connection, Server};
 
 const SEED: u64 = 0x5eed_5eed_5eed_5eed;
 const ABSENT_ITEMS: u64 = 200_000;

@@ -1,6 +1,6 @@
 //! Uses in which filters of other implementations were reported to fall short.
 
-use crate::harness::{missing_items, words, Connection, Family, Server};
+use splitbloom_harness::{missing_items, words, Connection, Family, Server};
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::{fs, thread};
@@ -288,7 +288,7 @@ fn the_command_line_client_finds_the_largest_filter() {
     let mut db = server.connect();
     db.run("BF.ADD small a");
     Family::Bloom.add_items(&mut db, "large", 0..100_000);
-    let executable = crate::harness::server_path();
+    let executable = splitbloom_harness::server_path();
     let name = executable.file_name().expect("a name").to_string_lossy();
     let client = executable.with_file_name(name.replace("-server", "-cli"));
     for option in ["--bigkeys", "--memkeys"] {

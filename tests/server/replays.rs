@@ -4,9 +4,9 @@
 //! Each kind of chunk, header and value is damaged at a hundred places, one bit at a time, each
 //! under a key of its own.
 
-use crate::foreign::samples::{payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
-use crate::harness::{stopped_server_with_log, words, Options, Primary, Server};
-use crate::kinds::{kinds, Command, Kind, PLACES};
+use splitbloom_harness::kinds::{kinds, Command, Kind, PLACES};
+use splitbloom_harness::samples::{payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
+use splitbloom_harness::{stopped_server_with_log, words, Options, Primary, Server};
 
 /// Loads a file of which commands are refused.
 const WAY_OUT: &str = "bf.aof-load-damaged yes";

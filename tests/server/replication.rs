@@ -2,11 +2,11 @@
 
 mod commands;
 
-use crate::harness::{
+use commands::random_command;
+use splitbloom_harness::{
     add_items, commands_in_append_only_file, scan_dump, Connection, Family, Random, Reply, Server,
     Specimens,
 };
-use commands::random_command;
 use std::collections::BTreeMap;
 
 /// Other defaults and a limit that every filter exceeds: a replica must apply neither.
@@ -213,7 +213,7 @@ fn a_loaded_filter_reaches_the_replica() {
     db.run("BF.RESERVE k 0.001 1000000");
     add_items(&mut db, "k", 0..20_000);
     let chunks = scan_dump(&mut db, "k");
-    crate::harness::load_chunks(&mut db, "l", &chunks);
+    splitbloom_harness::load_chunks(&mut db, "l", &chunks);
     primary.wait_for(&replica);
     assert_equal_keys(&primary, &replica);
     assert_eq!(db.digest("l"), replica.connect().digest("k"));

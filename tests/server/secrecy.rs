@@ -1,7 +1,7 @@
 //! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that
 //! shows commands or states shows it.
 
-use crate::harness::{eventually, Connection, Family, Reply, Server};
+use splitbloom_harness::{eventually, Connection, Family, Reply, Server};
 
 const SEED: &str = "5eed5eed5eed5eed";
 /// The same, as a chunk of SCANDUMP has it, in the escapes of MONITOR and SLOWLOG.

@@ -1,7 +1,7 @@
 //! BF.SHRINK, and BF.MERGE of filters of unequal size.
 
 use crate::errors::check_errors;
-use crate::harness::{
+use splitbloom_harness::{
     add_items, commands_in_append_only_file, missing_items, scan_dump, Random, Reply, Server,
 };
 
@@ -160,7 +160,7 @@ fn filters_of_unequal_size_unite_at_the_smallest_of_their_sizes() {
         }
         for _ in 0..12 {
             let [to, from] = [(); 2].map(|()| random.pick(&keys));
-            let capacity = |db: &mut crate::harness::Connection, key: &str| {
+            let capacity = |db: &mut splitbloom_harness::Connection, key: &str| {
                 db.line(&format!("BF.INFO {key} CAPACITY")).elements()[0].integer()
             };
             let least = capacity(&mut db, to).min(capacity(&mut db, from));

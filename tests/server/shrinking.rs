@@ -1,6 +1,6 @@
 //! BF.SHRINK of large filters, which are folded between commands.
 
-use crate::harness::{add_items, eventually, missing_items, Connection, Reply, Server};
+use splitbloom_harness::{add_items, eventually, missing_items, Connection, Reply, Server};
 use std::thread;
 
 const ITEMS: u64 = 1_000_000;

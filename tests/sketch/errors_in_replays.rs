@@ -1,8 +1,8 @@
 //! Commands that reply with an error among their answers, in the stream of a primary and in a file:
 //! a server with `propagation-error-behavior panic` dies of one error in a replay.
 
-use crate::harness::{Connection, Options, Primary, Server};
 use crate::topk::now;
+use splitbloom_harness::{Connection, Options, Primary, Server};
 
 const KEYS: [&str; 7] = [
     "CMS.INITBYDIM counts 500 3",

@@ -1,7 +1,7 @@
 //! Mutated dumps: each is refused or gives a sketch that works, and the server survives.
 
-use crate::harness::{eventually, with_fresh_footer, words, Connection, Random};
 use crate::module::server;
+use splitbloom_harness::{eventually, with_fresh_footer, words, Connection, Random};
 use std::env;
 
 /// Mutants of each sample, unless `SPLITBLOOM_PAYLOADS` says how many (`make hostile`).

@@ -1,8 +1,5 @@
 //! The module for sketches, on a real server, next to the module for filters.
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod cms;
 mod errors_in_replays;
 mod hostile;

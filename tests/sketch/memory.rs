@@ -1,7 +1,7 @@
 //! `maxmemory`: how far a command of either module goes beyond it, at most.
 
-use crate::harness::{eventually, words, Connection, Options, Server};
 use crate::topk::now;
+use splitbloom_harness::{eventually, words, Connection, Options, Server};
 
 /// What docs/commands.md promises.
 const MOST: i64 = 8 << 20;

@@ -1,6 +1,6 @@
 //! The module as a whole.
 
-use crate::harness::{sketch_module_path, Options, Server};
+use splitbloom_harness::{sketch_module_path, Options, Server};
 
 /// A server with both modules.
 pub fn server() -> Server {

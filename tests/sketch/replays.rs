@@ -1,7 +1,7 @@
 //! What RedisBloom has accepted comes in its stream and its append-only file, and is accepted here.
 
-use crate::harness::{stopped_server_with_log, words, Connection, Options, Primary, Server};
 use crate::module::server;
+use splitbloom_harness::{stopped_server_with_log, words, Connection, Options, Primary, Server};
 
 /// Commands that RedisBloom accepts (2.8, on Redis 7.4 to 8.6), beyond the limits of new values or
 /// in another form.

@@ -1,8 +1,8 @@
 //! TDIGEST.*: replies as RedisBloom's, values that survive whatever a server does with keys,
 //! replicas that are equal bit by bit.
 
-use crate::harness::{eventually, words, Connection, Options, Primary, Random, Server};
 use crate::module::server;
+use splitbloom_harness::{eventually, words, Connection, Options, Primary, Random, Server};
 
 const KEYS: [&str; 3] = ["small", "large", "empty"];
 

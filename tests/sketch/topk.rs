@@ -1,8 +1,8 @@
 //! TOPK.*: replies as RedisBloom's, values that survive whatever a server does with keys, replicas
 //! that are equal bit by bit.
 
-use crate::harness::{eventually, words, Connection, Options, Primary, Random, Server};
 use crate::module::server;
+use splitbloom_harness::{eventually, words, Connection, Options, Primary, Random, Server};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The spaces are RedisBloom's.

@@ -2,10 +2,10 @@
 //! checked in full again and again.
 
 use crate::counters::Counters;
-use crate::harness::{eventually, resident, Connection, Link, Random, Server};
 use crate::player::{Player, SHARED, SHARED_RATE};
 use crate::rates::Rates;
 use crate::Time;
+use splitbloom_harness::{eventually, resident, Connection, Link, Random, Server};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{scope, sleep};

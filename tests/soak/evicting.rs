@@ -2,12 +2,12 @@
 //! survives to the end.
 
 use crate::counters::Counters;
-use crate::harness::{
-    absent_item, eventually, item, resident, Connection, Family, Random, Reply, Server,
-};
 use crate::model::{Known, RATES};
 use crate::rates::Rates;
 use crate::Time;
+use splitbloom_harness::{
+    absent_item, eventually, item, resident, Connection, Family, Random, Reply, Server,
+};
 use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::Duration;
@@ -138,7 +138,7 @@ fn sample_absent_items(
     rates: &Rates,
 ) {
     const ABSENT_ITEMS: u64 = 500;
-    let first = random.next() >> 1;
+    let first = random.number() >> 1;
     let numbers = first..first + ABSENT_ITEMS;
     let found = known.family.count_found(db, key, numbers, absent_item);
     if is_present(db, key) {

@@ -5,9 +5,6 @@
 //! `make soak MINUTES=30` runs it. `SEED=` repeats the choices of an earlier run, but the timing of
 //! commands and disturbances depends on the machine.
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod counters;
 mod durable;
 mod evicting;

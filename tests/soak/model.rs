@@ -1,6 +1,6 @@
 //! What one player knows about its keys: the acknowledged items.
 
-use crate::harness::{Family, Random};
+use splitbloom_harness::{Family, Random};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

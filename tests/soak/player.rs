@@ -8,9 +8,9 @@ mod counting;
 mod moves;
 
 use crate::counters::Counters;
-use crate::harness::{Connection, Family, Random, Reply};
 use crate::model::{Known, Model};
 use crate::rates::Rates;
+use splitbloom_harness::{Connection, Family, Random, Reply};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;

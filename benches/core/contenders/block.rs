@@ -6,8 +6,8 @@
 
 use crate::case::Case;
 use crate::contender::Contender;
-use crate::rig::Outcome;
 use sbbf_rs::{FilterFn, ALIGNMENT, BUCKET_SIZE};
+use splitbloom_rig::Outcome;
 use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 

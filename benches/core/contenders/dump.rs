@@ -3,13 +3,13 @@
 //! The API offers no way to set bits other than adding items, but a filter can be loaded. So this
 //! encodes one as docs/format.md specifies: a header chunk, then one chunk per segment.
 
-use crate::rig::Outcome;
 use splitbloom_filter::bloom::guard::UNIT;
 use splitbloom_filter::codec::{chunks, load_chunk, Chunk, END};
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::filter::{Filter, SizeLimit};
 use splitbloom_filter::storage::segments::Segments;
 use splitbloom_filter::storage::SEGMENT_WORDS;
+use splitbloom_rig::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Where a chunk has its iterator and the next one, its identity, and its records.

@@ -5,8 +5,8 @@
 
 use crate::case::Case;
 use crate::contender::Contender;
-use crate::rig::Outcome;
 use fastbloom::BloomFilter;
+use splitbloom_rig::Outcome;
 use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 

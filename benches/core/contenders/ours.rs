@@ -4,8 +4,8 @@ use super::dump;
 use super::standard::SEED;
 use crate::case::Case;
 use crate::contender::Contender;
-use crate::rig::Outcome;
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
+use splitbloom_rig::Outcome;
 use std::ops::RangeInclusive;
 
 pub struct Ours(Filter);

@@ -8,8 +8,8 @@ use super::standard::{Standard, SEED};
 use crate::case::Case;
 use crate::contender::Contender;
 use crate::items::BATCH;
-use crate::rig::Outcome;
 use splitbloom_filter::hash::ItemHash;
+use splitbloom_rig::Outcome;
 use std::ops::RangeInclusive;
 
 pub struct Prefetched(Standard);

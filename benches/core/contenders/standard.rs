@@ -11,8 +11,8 @@
 
 use crate::case::Case;
 use crate::contender::Contender;
-use crate::rig::Outcome;
 use splitbloom_filter::hash::{multiply_high, ItemHash, Seed};
+use splitbloom_rig::Outcome;
 use std::ops::RangeInclusive;
 
 /// Any seed will do.

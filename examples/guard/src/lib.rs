@@ -2,19 +2,14 @@
 //! in the cache and never reach the database.
 //!
 //! `service` is the recipe, with the `cache` and the `table` that it asks; everything else tries
-//! it: `postgres` and `server` start what it needs, `load` asks, `trial` measures, `report` and
-//! `plot` show. docs/recipes/guard.md explains it.
+//! it: `postgres` starts what it needs, `load` asks, `trial` measures, `report` and `plot`
+//! show. docs/recipes/guard.md explains it.
 
 pub mod cache;
 pub mod load;
 pub mod plot;
 pub mod postgres;
-#[path = "../../demo/progress.rs"]
-pub mod progress;
 pub mod report;
-#[allow(dead_code)] // the benchmarks use the rest
-#[path = "../../../benches/rig/server.rs"]
-pub mod server;
 pub mod service;
 pub mod table;
 pub mod trial;

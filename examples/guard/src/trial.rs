@@ -4,12 +4,12 @@
 use crate::cache::{Cache, Kind};
 use crate::load::{product, Answer, Caller, Load, Rates};
 use crate::postgres::Postgres;
-use crate::progress::Progress;
-use crate::server::{Server, Setup};
 use crate::service::Service;
 use crate::table::Table;
 use crate::{web, Outcome};
 use redis::InfoDict;
+use splitbloom_rig::progress::Progress;
+use splitbloom_rig::server::{Server, Setup};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -164,9 +164,9 @@ pub async fn run(guard: Guard, size: Size) -> Outcome<Run> {
     let mut stage = Stage::set(size.products, kind, guard != Guard::Nothing).await?;
     let empty = memory(&mut stage.cache)?;
     if guard == Guard::Filter {
-        let mut progress = Progress::start("filling the filter", size.products as usize);
-        stage.service.fill(|ids| progress.advance(ids)).await?;
-        progress.finish();
+        let mut progress = Progress::start("filling the filter", size.products);
+        stage.service.fill(|ids| progress.advance(ids as u64)).await?;
+        progress.report();
     }
     let web = web::serve(stage.service.clone()).await?;
     let load = Load::on(web.address, size.products);

@@ -4,9 +4,9 @@
 use super::dumps::damage_dumps;
 use super::import::Import;
 use super::migration::AtomicMove;
-use crate::harness::{eventually, Server};
-use crate::kinds::{kinds, PLACES};
-use crate::trial::{Cluster, Node};
+use splitbloom_harness::kinds::{kinds, PLACES};
+use splitbloom_harness::trial::{Cluster, Node};
+use splitbloom_harness::{eventually, Server};
 use splitbloom_partition::slot_of;
 
 #[test]

@@ -1,10 +1,10 @@
 //! A slot migration by dumps, as Redis sends them, of which a relay changes bits.
 
 use super::migration::AtomicMove;
-use crate::harness::{eventually, Connection, Family, Server};
-use crate::kinds::PLACES;
-use crate::samples::dumped;
-use crate::trial::Node;
+use splitbloom_harness::kinds::PLACES;
+use splitbloom_harness::samples::dumped;
+use splitbloom_harness::trial::Node;
+use splitbloom_harness::{eventually, Connection, Family, Server};
 use splitbloom_partition::slot_of;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -9,8 +9,8 @@
 //!   FAILOVER-GRANTED               owns the slot
 //! ```
 
-use crate::harness::{words, Connection};
-use crate::trial::Node;
+use splitbloom_harness::trial::Node;
+use splitbloom_harness::{words, Connection};
 
 /// A migration that has begun.
 pub struct Import {

@@ -6,8 +6,8 @@
 //! Redis 8.4  target  CLUSTER MIGRATION IMPORT s s                     CLUSTER MIGRATION STATUS ALL
 //! ```
 
-use crate::harness::{Connection, Reply};
-use crate::trial::Node;
+use splitbloom_harness::trial::Node;
+use splitbloom_harness::{Connection, Reply};
 
 /// The node that gets the command to move a slot.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //! transactions fail.
 
 use super::{replica_of, server_with};
-use crate::harness::{eventually, Connection};
 use crate::windows::{Clocked, SECOND};
+use splitbloom_harness::{eventually, Connection};
 
 /// A sketch with a window of 600 seconds in two slices: how it is created and added to, what is
 /// asked, and the replies while the item counts and afterwards.

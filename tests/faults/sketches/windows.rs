@@ -2,9 +2,9 @@
 //! rewritten append-only files, replicas with other clocks, and a failover.
 
 use super::{replica_of, server_with};
-use crate::harness::{Connection, Random, Server};
 use crate::times;
 use crate::windows::{rewrite_append_only_file, Clocked, SECOND, TWO_MINUTES};
+use splitbloom_harness::{Connection, Random, Server};
 
 const WINDOW: u64 = 60 * SECOND;
 const SLICES: u64 = 4;

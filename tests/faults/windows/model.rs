@@ -2,10 +2,10 @@
 //! through restarts, rewritten append-only files, replicas with other clocks, and a failover.
 
 use super::{replica_of, rewrite_append_only_file, Clocked, SECOND, TWO_MINUTES};
-use crate::harness::{
+use crate::{server_with_failpoints, times};
+use splitbloom_harness::{
     commands_in_append_only_file, eventually, item, trials, Connection, Random, Server,
 };
-use crate::{server_with_failpoints, times};
 
 const WINDOW: u64 = 60 * SECOND;
 const SLICES: u64 = 4;

@@ -2,9 +2,9 @@
 
 use super::{measurement, server_of_theirs, skewed, with};
 use crate::follow::cut_link;
-use crate::harness::{item, words, Connection, Link, Random, Reply};
 use crate::number;
 use crate::ways;
+use splitbloom_harness::{item, words, Connection, Link, Random, Reply};
 
 /// The sketches that the replica follows.
 const FOLLOWED: [&str; 6] = [

@@ -3,9 +3,9 @@
 
 mod follow;
 
-use crate::harness::{item, peer, words, Connection, Random, Server};
 use crate::number;
 use crate::ways;
+use splitbloom_harness::{item, peer, words, Connection, Random, Server};
 
 /// The most items or numbers of a command.
 const BATCH: u64 = 500;

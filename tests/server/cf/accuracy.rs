@@ -1,7 +1,7 @@
 //! After half of many items are deleted, the others are all there, those deleted are found as
 //! seldom as any absent item, and their memory is given back.
 
-use crate::harness::{absent_item, delete_items, item, Connection, Family, Server};
+use splitbloom_harness::{absent_item, delete_items, item, Connection, Family, Server};
 use std::ops::Range;
 
 const ITEMS: u64 = 100_000;

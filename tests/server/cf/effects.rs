@@ -1,10 +1,10 @@
 //! What the CF commands replicate, signal and count: what took effect, and nothing else.
 
-use crate::harness::{commands_in_append_only_file, Family, Server};
 use crate::keyspace::events_of;
 use crate::replication::{
     assert_equal_keys, assert_no_error_line, propagated_by, APPEND_ONLY, REPLICA_SETTINGS,
 };
+use splitbloom_harness::{commands_in_append_only_file, Family, Server};
 
 #[test]
 fn commands_are_propagated_as_they_took_effect() {
@@ -199,7 +199,7 @@ fn a_copy_is_equal_and_independent() {
 fn info_counts_the_work_done_and_deletion_returns_the_memory() {
     let server = Server::strict(&[]);
     let mut db = server.connect();
-    let numbers = |db: &mut crate::harness::Connection| {
+    let numbers = |db: &mut splitbloom_harness::Connection| {
         ["bf_filters", "bf_items_added", "bf_items_deleted", "bf_lookups", "bf_lookup_hits"]
             .map(|name| db.info_number("bf", name))
     };

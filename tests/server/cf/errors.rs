@@ -1,7 +1,7 @@
 //! Every error of the CF commands, in one table. No error changes anything.
 
 use crate::errors::{check_errors, Traces};
-use crate::harness::Server;
+use splitbloom_harness::Server;
 
 /// A filter, a full one that does not grow, a filter of the other kind, and another type.
 const SETUP: [&str; 6] = [

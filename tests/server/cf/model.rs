@@ -1,6 +1,6 @@
 //! Random CF commands against a plain multiset.
 
-use crate::harness::{trials, words, Random, Server};
+use splitbloom_harness::{trials, words, Random, Server};
 use std::collections::HashMap;
 
 /// Commands, unless [`trials`] says otherwise.

@@ -1,6 +1,6 @@
 //! The replies of each CF command, in both protocols.
 
-use crate::harness::Server;
+use splitbloom_harness::Server;
 
 #[test]
 fn copies_are_added_counted_and_deleted() {
@@ -178,7 +178,7 @@ fn the_error_rate_holds_however_far_a_filter_grows() {
     for first in (0..200_000).step_by(1000) {
         db.run(&batch("CF.INSERT k ITEMS", "item:", first));
     }
-    let found = |db: &mut crate::harness::Connection, name: &str| -> i64 {
+    let found = |db: &mut splitbloom_harness::Connection, name: &str| -> i64 {
         let replies = (0..200_000).step_by(1000).map(|first| {
             let reply = db.line(&batch("CF.MEXISTS k", name, first));
             let found = reply.elements().iter().map(|found| found.integer());

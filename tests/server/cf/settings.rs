@@ -1,6 +1,6 @@
 //! The defaults of counting filters: from the configuration file and CONFIG SET.
 
-use crate::harness::{Connection, Server};
+use splitbloom_harness::{Connection, Server};
 
 /// How the server spells the settings that every server has: the first is written by CONFIG
 /// REWRITE.

@@ -1,7 +1,7 @@
 //! BF.CHANGES with BLOCK: followers that wait.
 
-use super::follower::{changes, position, read, Follower};
-use crate::harness::{
+use splitbloom_harness::follower::{changes, position, read, Follower};
+use splitbloom_harness::{
     add_items, eventually, item, load_chunks, scan_dump, Connection, Dialect, Reply, Server,
 };
 use std::io::Write;

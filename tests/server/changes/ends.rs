@@ -1,7 +1,7 @@
 //! When a journal ends, and when it does not.
 
-use super::follower::{changes, position};
-use crate::harness::{add_items, eventually, Connection, Server};
+use splitbloom_harness::follower::{changes, position};
+use splitbloom_harness::{add_items, eventually, Connection, Server};
 
 fn journals(db: &mut Connection) -> i64 {
     db.info_number("bf", "bf_journals")

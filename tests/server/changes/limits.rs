@@ -1,7 +1,7 @@
 //! What journals may take, and for how long.
 
-use super::follower::{changes, position};
-use crate::harness::{add_items, eventually, Connection, Server};
+use splitbloom_harness::follower::{changes, position};
+use splitbloom_harness::{add_items, eventually, Connection, Server};
 
 /// Bytes and items of a piece of a journal.
 const PIECE_BYTES: i64 = 4096;

@@ -2,7 +2,6 @@
 
 mod blocking;
 mod ends;
-pub mod follower;
 mod limits;
 mod model;
 mod replies;

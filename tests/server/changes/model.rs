@@ -1,9 +1,9 @@
 //! Followers against a model of what was acknowledged: a follower that is up to date denies nothing
 //! of it, whatever else happened.
 
-use super::follower::Follower;
-use crate::harness::{add_items, item, layers, load_chunks, scan_dump, trials};
-use crate::harness::{Connection, Random, Server};
+use splitbloom_harness::follower::Follower;
+use splitbloom_harness::{add_items, item, layers, load_chunks, scan_dump, trials};
+use splitbloom_harness::{Connection, Random, Server};
 use std::collections::{BTreeSet, HashMap};
 use std::thread;
 

@@ -1,11 +1,11 @@
 //! What BF.CHANGES replies without waiting.
 
-use super::follower::{changes, position, Follower};
 use crate::errors::check_errors;
-use crate::harness::{add_items, item, scan_dump, Connection, Family, Server, Specimens};
 use splitbloom_filter::codec::{load_chunk, Chunk};
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::{Filter, SizeLimit};
+use splitbloom_harness::follower::{changes, position, Follower};
+use splitbloom_harness::{add_items, item, scan_dump, Connection, Family, Server, Specimens};
 
 /// A filter of a server.
 fn fetched(db: &mut Connection, key: &str) -> Filter {
@@ -139,7 +139,7 @@ fn filters_of_every_kind_are_followed() {
     let mut db = server.connect();
     Specimens::create(&mut db);
     let followed = |specimen: &_| -> bool {
-        let crate::harness::Specimen { family, key, .. } = specimen;
+        let splitbloom_harness::Specimen { family, key, .. } = specimen;
         *family == Family::Bloom && !key.starts_with("window")
     };
     for specimen in Specimens::all().filter(followed) {

@@ -1,7 +1,7 @@
 //! BF.CHANGES with ALSO: one question about several filters.
 
-use super::follower::{changes, position};
-use crate::harness::{eventually, Connection, Dialect, Server};
+use splitbloom_harness::follower::{changes, position};
+use splitbloom_harness::{eventually, Connection, Dialect, Server};
 
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 

@@ -4,11 +4,11 @@ mod fork;
 mod model;
 mod steps;
 
-use crate::harness::{
-    absent_item, add_items, eventually, item, patient, scan_dump, Connection, Link, Server,
-};
 use redis::{ConnectionInfo, IntoConnectionInfo};
 use splitbloom_client::{Error, Follower, Keys, Name, Partitions, Topology};
+use splitbloom_harness::{
+    absent_item, add_items, eventually, item, patient, scan_dump, Connection, Link, Server,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 //! is old.
 
 use super::following;
-use crate::harness::{add_items, eventually, item, trials, Connection, Link, Random, Server};
 use splitbloom_client::Follower;
+use splitbloom_harness::{add_items, eventually, item, trials, Connection, Link, Random, Server};
 use std::collections::HashMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

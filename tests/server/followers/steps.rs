@@ -1,9 +1,9 @@
 //! What happens at each step of a fetch: a relay stops before every command of the follower.
 
 use super::{at, SOON};
-use crate::harness::{add_items, eventually, item, load_chunks, patient, scan_dump};
-use crate::harness::{Connection, Server};
 use splitbloom_client::{Follower, Keys, Topology};
+use splitbloom_harness::{add_items, eventually, item, load_chunks, patient, scan_dump};
+use splitbloom_harness::{Connection, Server};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};

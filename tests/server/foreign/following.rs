@@ -1,11 +1,11 @@
 //! A replica of a primary that is played by the test: RedisBloom's full copy, then its stream word
 //! for word, with commands that failed there or that only it takes.
 
-use super::samples::{rdb_for_all_servers, ALL, CUCKOO, GROWING, RDB};
-use crate::harness::{
+use crate::replication::assert_no_error_line;
+use splitbloom_harness::samples::{rdb_for_all_servers, ALL, CUCKOO, GROWING, RDB};
+use splitbloom_harness::{
     commands_in_append_only_file, eventually, missing_items, Family, Options, Primary, Server,
 };
-use crate::replication::assert_no_error_line;
 
 /// What a RedisBloom replicates, some of it although it changed nothing, named as it names things.
 const STREAM: [&str; 17] = [
@@ -97,7 +97,7 @@ fn a_filter_that_does_not_grow_takes_all_that_its_primary_acknowledged() {
     primary.send(["BF.RESERVE", "full", "0.25", "20", "NONSCALING"]);
     primary.send(["CF.RESERVE", "counting", "20", "EXPANSION", "0"]);
     for number in 0..ITEMS {
-        let item = crate::harness::item(number);
+        let item = splitbloom_harness::item(number);
         primary.send([b"BF.ADD".as_slice(), b"full", &item]);
         primary.send([b"BF.MADD".as_slice(), b"fixed", b"x", &item, b"y"]);
         primary.send([b"CF.ADD".as_slice(), b"counting", &item]);

@@ -2,6 +2,5 @@
 
 mod following;
 pub mod reading;
-pub mod samples;
 mod shake;
 mod valkey;

@@ -1,10 +1,10 @@
 //! What RedisBloom wrote loads, whichever way it comes, and lives on.
 
-use super::samples::{
+use splitbloom_harness::samples::{
     earlier_bodies, payload, rdb_for_all_servers, strangers_found, Sample, ALL, AOF, CUCKOO, FIXED,
     GROWING, RDB,
 };
-use crate::harness::{
+use splitbloom_harness::{
     add_items, missing_items, stopped_server_with_log, Connection, Family, Options, Server,
 };
 use std::fs;

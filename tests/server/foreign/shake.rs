@@ -8,8 +8,10 @@
 //!
 //! Its other way, SCAN and DUMP, passes on what DUMP returns.
 
-use super::samples::{Sample, ALL, FIXED, GROWING, OF_VALKEY_BLOOM, RDB, RDB_OF_VALKEY_BLOOM};
-use crate::harness::{with_fresh_footer, Connection, Server, Specimens};
+use splitbloom_harness::samples::{
+    Sample, ALL, FIXED, GROWING, OF_VALKEY_BLOOM, RDB, RDB_OF_VALKEY_BLOOM,
+};
+use splitbloom_harness::{with_fresh_footer, Connection, Server, Specimens};
 use std::fs;
 
 /// The version in RedisShake's footers, and a checksum to be replaced.

@@ -1,7 +1,7 @@
 //! LOADCHUNK of chunks that no SCANDUMP wrote, or that belong elsewhere.
 
 use super::{bodies_with_boundaries, chunks_of_victims, exercise, forged, siege, CHECKSUM_BYTES};
-use crate::harness::{Connection, Family, Random, Reply, Server};
+use splitbloom_harness::{Connection, Family, Random, Reply, Server};
 
 const REFUSED: &str = "-ERR received bad data";
 
@@ -164,7 +164,7 @@ fn random_chunks_are_refused() {
             let length = random.index(600);
             let bytes = random.bytes(length);
             let iterator =
-                if random.percent(50) { random.next() as i64 } else { random.below(5) as i64 };
+                if random.percent(50) { random.number() as i64 } else { random.below(5) as i64 };
             assert_eq!(family.load(&mut db, "l", iterator, &bytes), REFUSED);
         }
         assert_eq!(family.load(&mut db, "l", 1, &zeros), REFUSED);
@@ -201,7 +201,7 @@ fn any_scandump_iterator_gets_a_valid_reply() {
         END + 1,
         i64::MAX,
     ];
-    let drawn: Vec<i64> = (0..1000).map(|_| random.next() as i64).collect();
+    let drawn: Vec<i64> = (0..1000).map(|_| random.number() as i64).collect();
     let in_the_table: Vec<i64> = (0..1000).map(|_| TABLE + random.below(1 << 51) as i64).collect();
     let all = [&chosen[..], &drawn, &in_the_table].concat();
     for (family, key, items) in [

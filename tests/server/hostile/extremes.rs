@@ -1,7 +1,7 @@
 //! Numbers and sizes at the limits of what is legal, and beyond.
 
 use super::exercise;
-use crate::harness::{
+use splitbloom_harness::{
     add_items, eventually, item, layers, load_chunks, missing_items, scan_dump, words, Server,
 };
 

@@ -4,10 +4,10 @@
 use super::payloads::{restore, TYPE_BYTES};
 use super::storm::{is_a_working_value, storm};
 use super::{bodies_with_boundaries, exercise, siege, BOUNDARIES};
-use crate::foreign::samples::{
+use splitbloom_harness::samples::{
     dumped, earlier_bodies, loads, payload, Sample, ALL, OF_VALKEY_BLOOM,
 };
-use crate::harness::{Connection, Random, Server};
+use splitbloom_harness::{Connection, Random, Server};
 
 #[test]
 fn a_truncated_value_of_another_module_is_refused_or_works() {

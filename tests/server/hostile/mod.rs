@@ -8,7 +8,7 @@ mod orders;
 mod payloads;
 mod storm;
 
-use crate::harness::{delete_items, eventually, words, Connection, Family, Server};
+use splitbloom_harness::{delete_items, eventually, words, Connection, Family, Server};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 

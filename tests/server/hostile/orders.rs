@@ -1,6 +1,6 @@
 //! LOADCHUNK in every order, from clients that disconnect after a chunk or in the middle of one.
 
-use crate::harness::{eventually, Connection, Family, Server};
+use splitbloom_harness::{eventually, Connection, Family, Server};
 use std::io::Write;
 use std::net::TcpStream;
 

@@ -5,7 +5,7 @@ use super::{
     bodies_with_boundaries, exercise, forged, head_record_bytes, siege, CHECKSUM_BYTES,
     COUNTING_FILTER, HEAD_BYTES, VICTIMS, WITH_BLOOM,
 };
-use crate::harness::{with_fresh_footer, Connection, Random, Server};
+use splitbloom_harness::{with_fresh_footer, Connection, Random, Server};
 
 /// Version and checksum at the end of a DUMP payload.
 pub const FOOTER_BYTES: usize = 10;

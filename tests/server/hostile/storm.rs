@@ -5,7 +5,7 @@ use super::payloads::{
     around_the_chunk, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
 };
 use super::{exercise, forgets, held, returns_all_memory};
-use crate::harness::{eventually, with_fresh_footer, Connection, Family, Random, Server};
+use splitbloom_harness::{eventually, with_fresh_footer, Connection, Family, Random, Server};
 use std::env;
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Random commands, whose arguments are often invalid.
 
-use crate::harness::{words, Family, Random};
+use splitbloom_harness::{words, Family, Random};
 
 const KEYS: u64 = 24;
 

@@ -1,11 +1,11 @@
 //! What is replicated, logged and signalled of filters that forget.
 
-use crate::harness::{
-    add_items, commands_in_append_only_file, eventually, load_chunks, scan_dump, Connection, Server,
-};
 use crate::keyspace::events_of;
 use crate::replication::{assert_equal_keys, assert_no_error_line, without_seed, APPEND_ONLY};
 use crate::windows::{field, now};
+use splitbloom_harness::{
+    add_items, commands_in_append_only_file, eventually, load_chunks, scan_dump, Connection, Server,
+};
 
 /// Commands with the time that the server gave them shown as `…`.
 fn without_time(command: &str) -> String {

@@ -1,7 +1,7 @@
 //! The words of filters that forget, and what is wrong with them.
 
-use crate::harness::Server;
 use crate::windows::now;
+use splitbloom_harness::Server;
 
 #[test]
 fn words_come_in_any_order_and_case() {

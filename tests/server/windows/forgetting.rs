@@ -1,7 +1,9 @@
 //! When items are forgotten, and what becomes of their memory.
 
-use crate::harness::{absent_item, add_items, count_found, eventually, item, Connection, Server};
 use crate::windows::{field, now};
+use splitbloom_harness::{
+    absent_item, add_items, count_found, eventually, item, Connection, Server,
+};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ mod errors;
 mod forgetting;
 mod replies;
 
-use crate::harness::Connection;
+use splitbloom_harness::Connection;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970.

@@ -1,6 +1,6 @@
 //! What commands reply of filters that forget.
 
-use crate::harness::{Reply, Server};
+use splitbloom_harness::{Reply, Server};
 
 #[test]
 fn every_command_of_other_filters_works() {

@@ -1,7 +1,7 @@
 //! CMS.PACKINCR, which has all its items in one argument.
 
-use crate::harness::{packed, words, Connection, Options, Random, Reply, Server};
 use crate::module::server;
+use splitbloom_harness::{packed, words, Connection, Options, Random, Reply, Server};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `head items`.

@@ -1,9 +1,9 @@
 //! Sketches as values: copied, measured, saved, replicated, restored.
 
-use crate::harness::{
+use crate::module::server;
+use splitbloom_harness::{
     commands_in_append_only_file, eventually, words, Connection, Options, Primary, Server,
 };
-use crate::module::server;
 
 /// Fills a sketch of several segments, an empty one, one that is full to the brim, and a windowed
 /// one.

@@ -1,8 +1,8 @@
 //! The actions of a player on counting filters.
 
 use super::{Played, Player};
-use crate::harness::{item, Family};
 use crate::model::{Known, RATES};
+use splitbloom_harness::{item, Family};
 
 /// Items deleted at a time, and items that get another copy.
 const MOST_DELETED: u64 = 500;

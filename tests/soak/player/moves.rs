@@ -1,8 +1,8 @@
 //! The actions of a player, each with the reply that it must get.
 
 use super::{Played, Player, SHARED};
-use crate::harness::{absent_item, item, Family};
 use crate::model::{Known, RATES};
+use splitbloom_harness::{absent_item, item, Family};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ impl Player {
     }
 
     pub(super) fn look_up_absent_items(&mut self, key: &str) -> Played {
-        let first = self.random.next() >> 1;
+        let first = self.random.number() >> 1;
         let absent_items = (first..first + ABSENT_ITEMS).map(absent_item);
         let look_up = self.family_of(key).command("MEXISTS");
         let reply = self.ask_with(&[&look_up, key], absent_items)?;
