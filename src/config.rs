@@ -62,8 +62,8 @@ pub static MAX_FOLLOWED_ITEMS: Integer = Integer::new(128 << 10, 256, MAX_CAPACI
 /// The limit on the bytes of all journals: 32 filters whose followers may be as far behind as the
 /// setting above allows, or 16384 that hardly change.
 pub static MAX_JOURNAL_BYTES: Integer = Integer::bytes(64 << 20, 0);
-/// How many seconds a journal is kept for which nobody asks: a follower asks more often than once a
-/// minute, or waits.
+/// How many seconds an idle journal is kept: a follower asks more often than once a minute, or
+/// waits.
 pub static JOURNAL_IDLE_TIME: Integer = Integer::new(60, 1, 365 * 24 * 60 * 60);
 static COUNTING_CAPACITY: Integer = capacity(1024);
 static BUCKET_SIZE: Integer = Integer::new(2, 1, MAX_BUCKET_SIZE as i64);

@@ -127,7 +127,7 @@ fn leave_to_timer(context: &Context, job: Job) -> Result<(), Failed> {
 /// place.
 ///
 /// # Errors
-/// Why it was not folded. Then, and at its end, nobody shrinks it any more.
+/// Why it was not folded. Then, and at its end, its job is over.
 pub fn progress(
     context: &Context,
     key: Argument<'_>,

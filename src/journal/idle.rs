@@ -1,5 +1,5 @@
-//! The end of journals that nobody asks for. They are visited in turn, a few at a time: when
-//! another is asked for, and by a timer.
+//! Ends idle journals. They are visited in turn, a few at a time: when a client uses another, and
+//! by a timer.
 
 use super::waiting::{does_any_wait, wake_those_whose_journal_has_ended};
 use super::{is_any, journals, Journals};
@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Weak;
 
-/// Journals visited when one is asked for: more than the one that this may begin, so that turns of
+/// Journals visited when a client uses one: more than the one that this may begin, so that turns of
 /// journals that have ended do not pile up.
 pub const VISITS_OF_A_COMMAND: usize = 2;
 /// Journals visited by the timer, which takes some 50 µs, and the interval: as many as the default
@@ -78,7 +78,7 @@ fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
     }
 }
 
-/// How long a journal is kept for which nobody asks, in milliseconds.
+/// How long an idle journal is kept, in milliseconds.
 pub fn idle_ms() -> u64 {
     config::JOURNAL_IDLE_TIME.get().unsigned_abs() * 1000
 }

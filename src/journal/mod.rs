@@ -1,12 +1,12 @@
 //! What is new in filters that clients follow: for BF.CHANGES.
 //!
 //! A journal belongs to one filter on one node. It begins when a client asks for it, and ends with
-//! the filter, with a change that is no added item, or when nobody asks any more. It is not saved,
+//! the filter, with a change that is no added item, or when it is idle. It is not saved,
 //! copied or replicated. A follower whose journal is gone fetches the filter again.
 //!
 //! ```text
 //!   recording   adds write in it             ring     the newest hashes
-//!   waiting     clients wait for it          idle     the end of one that nobody asks for
+//!   waiting     clients wait for it          idle     the end of one that is idle
 //!   fold        BF.SHRINK follows, too
 //! ```
 //!
@@ -181,7 +181,7 @@ pub enum NotFollowed {
 }
 
 impl Journals {
-    /// The journal of `filter`, which is asked for now, and begins if there is none.
+    /// The journal of `filter`, which is in use from now on; begins one if the filter has none.
     ///
     /// # Errors
     /// Why there is none.
@@ -237,7 +237,7 @@ pub fn changes(
 }
 
 /// Whether `position` is one in the journal of `filter`, and nothing since then is gone: then the
-/// filter has changed by adds only. It is asked for now.
+/// filter has changed by adds only. The journal is in use from now on.
 pub fn goes_on_from(filter: &Filter, position: Position) -> bool {
     let journals = journals();
     let journal = journals.by_address.get(&address(filter));

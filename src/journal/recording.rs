@@ -36,7 +36,7 @@ fn items_in_sub_filter(filter: &Filter) -> u64 {
 }
 
 impl Recording {
-    /// Begins an add; `None` if nobody follows `filter`. Cost: one load without any journal; some
+    /// Begins an add; `None` if `filter` is not followed. Cost: one load without any journal; some
     /// 100 ns for a filter that is followed.
     #[inline]
     pub fn begin(filter: &Filter) -> Option<Self> {

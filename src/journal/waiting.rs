@@ -45,7 +45,7 @@ struct Wanted {
     sleeper: Sleeper,
 }
 
-/// A journal of which a client knows so many hashes.
+/// A journal, and the number of its hashes that a client knows.
 pub struct Awaited {
     pub pulse: Arc<Pulse>,
     pub hashes: u64,
@@ -53,7 +53,7 @@ pub struct Awaited {
 
 /// The life of a journal, which those who wait for it share with it.
 pub struct Pulse {
-    /// When it was last asked for, in milliseconds since 1970.
+    /// When a client last used it, in milliseconds since 1970.
     last: AtomicU64,
     /// The number of hashes so far.
     hashes: AtomicU64,
@@ -174,7 +174,7 @@ impl Drop for Waiter {
         if let Some(Wanted { journals, .. }) = wanted {
             WAITING.fetch_sub(1, Relaxed);
             let now = time_now();
-            // They have been asked for until now.
+            // They have been in use until now.
             journals.iter().for_each(|awaited| awaited.pulse.beat(now));
         }
     }

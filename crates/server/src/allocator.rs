@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// More than any test takes meanwhile, and nobody writes to it.
+    /// More than any test takes meanwhile, and it is never written to.
     const HUGE: usize = 1 << 45;
 
     extern "C" fn agrees(block: *mut c_void, _bytes: usize) -> *mut c_void {

@@ -123,7 +123,7 @@ impl OwnedString {
     /// A copy of `bytes`. The server ends if it has no memory for it.
     pub(crate) fn new(bytes: &[u8]) -> Option<Self> {
         let (start, len) = (bytes.as_ptr().cast(), bytes.len());
-        // SAFETY: the server copies the bytes. A null context: nobody else frees the string.
+        // SAFETY: the server copies the bytes. A null context: the server does not free the string.
         let raw = unsafe { call!(RedisModule_CreateString(null_mut(), start, len)) };
         // SAFETY: created just now.
         unsafe { Self::from_raw(raw) }

@@ -439,7 +439,7 @@ unsafe extern "C" fn defrag<T: Value>(
         let mut from: c_ulong = 0;
         // SAFETY: the context lives through the call.
         unsafe { call!(RedisModule_DefragCursorGet(context, &raw mut from)) };
-        // SAFETY: see `borrow`; no other thread saves the value, and nobody else has it now.
+        // SAFETY: see `borrow`; no other thread saves the value or has it now.
         let owner = unsafe { &mut *value.cast::<T>() };
         if *value != address {
             owner.has_moved(address.addr());

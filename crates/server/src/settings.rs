@@ -318,7 +318,7 @@ unsafe extern "C" fn set_text(
 
 /// A string of the server that the caller has to free.
 fn new_string(text: &str) -> *mut raw::RedisModuleString {
-    // SAFETY: the server copies the bytes. A null context: nobody frees the string for us.
+    // SAFETY: the server copies the bytes. A null context: the string is ours to free.
     unsafe {
         call!(RedisModule_CreateString(std::ptr::null_mut(), text.as_ptr().cast(), text.len()))
     }

@@ -106,7 +106,7 @@ fn add<const STEP: usize>(
     let time = time_for(context, topk, given)?;
     let items = arguments.bytes_from(form.first).step_by(STEP);
     let units = |n| form.units(arguments, n);
-    // Items are added up to the first increment that is none.
+    // Items are added up to the first increment that is out of range.
     let mut steps = 0;
     let lens = arguments.bytes_from(form.first).step_by(STEP).map(<[u8]>::len);
     let sound = lens.enumerate().map_while(|(n, len)| Some(topk.steps(len, units(n)?)));
@@ -170,7 +170,7 @@ fn free_slice(slice: Over) {
 }
 
 impl<const STEP: usize> Form<STEP> {
-    /// The units of item `n`; `None` if its increment is none.
+    /// The units of item `n`; `None` if its increment is out of range.
     fn units(&self, arguments: Arguments<'_>, n: usize) -> Option<u32> {
         if STEP == 1 {
             return Some(1);
