@@ -1,7 +1,7 @@
 //! Where the blocks of one document are run: a server, another one, and a folder that looks like
 //! the repository, with the programs and files that documents take for granted.
 
-use super::{root, Outcome};
+use super::{examples, root, Outcome};
 use splitbloom_harness::{
     module_path, server_path, sketch_module_path, tool_path, Options, Server,
 };
@@ -48,9 +48,12 @@ impl Desk {
         let url = format!("redis://127.0.0.1:{}", desk.server.port());
         let tool = format!("env REDIS_URL={url} {}", tool_path().display());
         desk.provide("splitbloom", &tool);
-        // In the repository itself: what the tests have built there need not be built again.
-        let cargo = format!("env --chdir='{}' {}", root().display(), env!("CARGO"));
-        desk.provide("cargo", &cargo);
+        // `cargo run --quiet --example NAME -- …`, which would compile much again, with the features
+        // of one package alone: the examples are built with the tests.
+        let examples = examples();
+        let run =
+            format!("sh -c 'name=$4; shift 5; exec \"{}/$name\" \"$@\"' cargo", examples.display());
+        desk.provide("cargo", &run);
         desk
     }
 
@@ -168,13 +171,6 @@ impl Desk {
     fn output(&self, program: &str, arguments: &[&str], options: &str) -> Result<String, String> {
         let path = env::var("PATH").unwrap_or_default();
         let mut command = Command::new("/usr/bin/env");
-        // A reader's environment describes no package. With this test's in it, cargo would run
-        // ring's build script again, and compile again all that depends on it.
-        for (name, _) in env::vars() {
-            if name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_") {
-                command.env_remove(name);
-            }
-        }
         let output = command
             .arg(format!("PATH={}/bin:{path}", self.folder().display()))
             .arg(program)

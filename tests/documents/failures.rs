@@ -1,9 +1,8 @@
 //! The recipes' programs while their server fails, and while two of them replace one filter.
 
-use super::root;
+use super::{examples, root};
 use splitbloom_harness::{eventually, python, Connection, Options, Port, Server};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::{env, fs};
 
@@ -118,12 +117,6 @@ fn spawn(program: &str, address: &str) -> Child {
     };
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap_or_else(|error| panic!("{program}: {error}"))
-}
-
-/// The folder of the examples, which are built with the tests.
-fn examples() -> PathBuf {
-    let test = env::current_exe().expect("a path");
-    test.ancestors().nth(2).expect("the folder of the profile").join("examples")
 }
 
 fn text(bytes: &[u8]) -> String {

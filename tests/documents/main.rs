@@ -19,8 +19,8 @@ mod stored_types;
 use blocks::{Block, Mark};
 use desk::Desk;
 use splitbloom_rig::documents;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// Fails with what differs from the document.
 type Outcome = Result<(), String>;
@@ -166,4 +166,10 @@ fn documents() -> Vec<String> {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder of the examples, which are built with the tests.
+fn examples() -> PathBuf {
+    let test = env::current_exe().expect("a path");
+    test.ancestors().nth(2).expect("the folder of the profile").join("examples")
 }
