@@ -48,8 +48,8 @@ impl Desk {
         let url = format!("redis://127.0.0.1:{}", desk.server.port());
         let tool = format!("env REDIS_URL={url} {}", tool_path().display());
         desk.provide("splitbloom", &tool);
-        // `cargo run --quiet --example NAME -- …`, which would compile much again, with the features
-        // of one package alone: the examples are built with the tests.
+        // `cargo run --quiet --example NAME -- …` would compile much again, with the features of
+        // one package alone. The examples are built with the tests.
         let examples = examples();
         let run =
             format!("sh -c 'name=$4; shift 5; exec \"{}/$name\" \"$@\"' cargo", examples.display());
