@@ -100,8 +100,8 @@ pub fn open_or_create<'a, F: Creates>(
             new.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?
         }
     };
-    // The primary has acknowledged the items of a replay. It may have been RedisBloom, whose false
-    // positives differ, and so have had room where there is none here.
+    // A replay repeats adds that its primary has accepted. A RedisBloom has other false positives,
+    // which it does not count, so it may accept items for which `target` is full.
     let may_be_full = target.value().filter().parameters().growth == Growth::Fixed;
     let is_replay = may_be_full && context.is_replay();
     let limit = if is_replay { SizeLimit::Replay } else { limit };

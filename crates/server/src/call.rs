@@ -12,7 +12,8 @@ macro_rules! call {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         $crate::failpoints::step();
         #[allow(unused_unsafe, reason = "the caller's block is for the call")]
-        let function = $crate::call::optional!($name).expect(stringify!($name));
+        let function = $crate::call::optional!($name)
+            .expect(concat!(stringify!($name), ": every server since Redis 7.0 has it"));
         function($($argument),*)
     }};
 }

@@ -138,7 +138,8 @@ impl<'a, V: Value> Target<'a, V> {
     /// The value.
     pub fn value_mut(&mut self) -> &mut V {
         match &mut self.held {
-            // SAFETY: it lives as long as the key is open, and is reached through this alone.
+            // SAFETY: it lives as long as the key is open. The borrow is unique because that of the
+            // target is: a command that also reads the key as a source has closed it again.
             Held::Present(value) => unsafe { value.as_mut() },
             Held::New(value) => value,
         }

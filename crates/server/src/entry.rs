@@ -34,6 +34,7 @@ pub const fn version_number(major: &str, minor: &str, patch: &str) -> i32 {
 const fn number(digits: &str) -> i32 {
     match i32::from_str_radix(digits, 10) {
         Ok(number) => number,
+        // Versions are constants, so this is an error of the compiler.
         Err(_) => panic!("a part of the version is no number"),
     }
 }

@@ -32,7 +32,7 @@ pub const ADD: Command<ReplyError> = Command {
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let mut is_new = false;
-    let added = add_items(context, arguments, &Items::from(2, c"bf.add"), |new| is_new = new)?;
+    let added = add_items(context, arguments, &Items::new(2, c"bf.add"), |new| is_new = new)?;
     if let Some(refusal) = added.refusal {
         return Err(refusal);
     }
@@ -47,7 +47,7 @@ pub const MULTI_ADD: Command<ReplyError> = Command {
     summary: c"Adds items to a Bloom filter, which is created if it is missing",
     complexity: BLOOM_ITEMS,
     parameters: &[Parameter::KEY, ITEMS],
-    run: |context, arguments| add_many(context, arguments, &Items::from(2, c"bf.madd")),
+    run: |context, arguments| add_many(context, arguments, &Items::new(2, c"bf.madd")),
     ..Command::WRITE
 };
 
@@ -95,7 +95,7 @@ fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         context.reply_array(0);
         return Ok(());
     };
-    let items = Items { creation, at, ..Items::from(2 + first, c"bf.insert") };
+    let items = Items { creation, at, ..Items::new(2 + first, c"bf.insert") };
     add_many(context, arguments, &items)
 }
 
@@ -113,7 +113,7 @@ struct Items {
 
 impl Items {
     /// The arguments from `first` on, for a filter with the default parameters.
-    fn from(first: usize, event: &'static CStr) -> Self {
+    fn new(first: usize, event: &'static CStr) -> Self {
         Self { first, event, creation: Some(Creation::default()), at: None }
     }
 }
