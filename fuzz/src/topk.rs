@@ -5,7 +5,7 @@
 use super::heavy_keeper::{PlainTopK, PlainWindow};
 use super::stream::Stream;
 use splitbloom_foundation::fields::{Field, Fields};
-use splitbloom_sketch::topk::{TopK, MAX_UNITS};
+use splitbloom_sketch::topk::{Answers, TopK, MAX_UNITS};
 use splitbloom_sketch::DecodeError;
 use splitbloom_test_allocator::meter::{bytes_held, measured};
 
@@ -61,11 +61,10 @@ fn items<'a>(from: &mut Stream<'a>) -> Vec<(&'a [u8], u32)> {
 
 /// Adds items. Returns the items that have left the list.
 fn add(topk: &mut TopK, now: u64, items: &[(&[u8], u32)]) -> Vec<Option<Vec<u8>>> {
-    let mut left = Vec::new();
+    let mut answers = Answers::default();
     let open = topk.open(now, drop).expect("memory");
-    let answer = |item: Option<&[u8]>| left.push(item.map(<[u8]>::to_vec));
-    open.add_many(items.iter().copied(), answer).expect("memory");
-    left
+    open.add_many(items.iter().copied(), &mut answers).expect("memory");
+    answers.iter().map(|item| item.map(<[u8]>::to_vec)).collect()
 }
 
 fn list(topk: &TopK, now: u64) -> Vec<(Vec<u8>, u64)> {

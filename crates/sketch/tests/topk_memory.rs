@@ -2,7 +2,7 @@
 
 use splitbloom_foundation::fields::Field;
 use splitbloom_foundation::span::Span;
-use splitbloom_sketch::topk::{Shape, TopK};
+use splitbloom_sketch::topk::{Answers, Shape, TopK};
 use splitbloom_sketch::DecodeError;
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
@@ -15,7 +15,7 @@ fn shape() -> Shape {
 }
 
 fn add(topk: &mut TopK, item: &[u8], now: u64) -> bool {
-    topk.open(now, drop).and_then(|open| open.add_many([(item, 3)].into_iter(), |_| {})).is_ok()
+    topk.open(now, drop).and_then(|open| open.add_many([(item, 3)].into_iter(), &mut Answers::default())).is_ok()
 }
 
 /// With a full list, whose lowest count is 3.
@@ -56,7 +56,9 @@ fn an_item_that_finds_no_memory_for_its_exact_size_takes_what_was_requested() {
     let prepare = || {
         let mut topk = filled();
         let items = [(&[7; 3_000][..], 1)].into_iter();
-        topk.open(0, drop).unwrap().add_many(items, |left| assert_eq!(left, None)).unwrap();
+        let mut answers = Answers::default();
+        topk.open(0, drop).unwrap().add_many(items, &mut answers).unwrap();
+        assert!(answers.iter().eq([None]));
         topk
     };
     let mut used = 0;

@@ -17,7 +17,7 @@ use splitbloom_server::command::{Command, ErrorReply, Kind, Output, Parameter, T
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_server::text::Line;
-use splitbloom_sketch::topk::{Over, TopK, MAX_STEPS, MAX_UNITS};
+use splitbloom_sketch::topk::{Answers, Over, TopK, MAX_STEPS, MAX_UNITS};
 use std::ffi::CStr;
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
@@ -91,62 +91,40 @@ impl Form<2> {
     const INCRBY_AT: Self = Self { first: 3, ..Self::INCRBY };
 }
 
+/// The items of a command, as many as have an increment in range.
+struct Request<'a, const STEP: usize> {
+    form: &'a Form<STEP>,
+    arguments: Arguments<'a>,
+    /// The items up to the first increment that is out of range, and whether there is one.
+    sound: usize,
+    is_whole: bool,
+}
+
 fn add<const STEP: usize>(
     context: &Context,
     arguments: Arguments<'_>,
     form: &Form<STEP>,
 ) -> Result<(), ReplyError> {
-    let rest = arguments.len() - form.first;
-    if !rest.is_multiple_of(STEP) {
+    if !(arguments.len() - form.first).is_multiple_of(STEP) {
         return Err(ReplyError::WRONG_ARITY);
     }
     let given = (form.first > 2).then(|| parse_time(arguments.bytes(2))).transpose()?;
     let mut target = context.existing::<StoredTopK>(arguments.at(1))?.ok_or(MISSING)?;
     let topk = target.value_mut().sketch_mut();
     let time = time_for(context, topk, given)?;
-    let items = arguments.bytes_from(form.first).step_by(STEP);
-    let units = |n| form.units(arguments, n);
-    // Items are added up to the first increment that is out of range.
-    let mut steps = 0;
-    let lens = arguments.bytes_from(form.first).step_by(STEP).map(<[u8]>::len);
-    let sound = lens.enumerate().map_while(|(n, len)| Some(topk.steps(len, units(n)?)));
-    let sound = sound.inspect(|more| steps += more).count();
-    if steps > MAX_STEPS && !context.is_replay() {
-        return Err(TOO_MANY_STEPS);
-    }
+    let request = form.parse(context, arguments, topk)?;
     let open = topk.open(time.unwrap_or(0), free_slice);
     let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
-    let is_whole = sound == items.len();
-    context.reply_array(sound + usize::from(!is_whole));
-    let mut added = 0;
+    let mut answers = Answers::default();
     let ration = Ration::begin(context);
-    let pairs = items.take(sound).enumerate().map(|(n, item)| (item, units(n).unwrap_or(0)));
-    let pairs = pairs.take_while(|_| ration.is_left());
-    // Those that are not answered are not added.
-    let _ = open.add_many(pairs, |left| {
-        added += 1;
-        match left {
-            Some(item) => context.reply_bytes(item),
-            None => context.reply_null(),
-        }
-    });
-    if added < sound {
-        NO_MEMORY_TO_ADD.within(&ration).reply(context);
-        (added + 1..sound).for_each(|_| context.reply_null());
-    }
-    if !is_whole {
-        // RedisBloom replicates the increment that it has refused.
-        context.reply_remark(BAD_INCREMENT.0);
-    }
+    // Those that have no answer were not added.
+    let _ = open.add_many(request.items().take_while(|_| ration.is_left()), &mut answers);
+    let refusal = NO_MEMORY_TO_ADD.within(&ration);
     drop(ration);
-    if added > 0 || time.is_some() {
-        let change = target.settle();
-        let replicated = match added == sound && is_whole && time.is_none() {
-            true => change.replicate_verbatim(),
-            false => form.replicate(change, arguments, time, added),
-        };
-        replicated.signal(form.event);
+    if !answers.is_empty() || time.is_some() {
+        request.replicate(target.settle(), time, answers.len()).signal(form.event);
     }
+    request.reply(context, &answers, refusal);
     Ok(())
 }
 
@@ -170,6 +148,30 @@ fn free_slice(slice: Over) {
 }
 
 impl<const STEP: usize> Form<STEP> {
+    /// Parses the items that the command adds to `topk`.
+    ///
+    /// # Errors
+    /// `TOO_MANY_STEPS`, unless they were added before.
+    fn parse<'a>(
+        &'a self,
+        context: &Context,
+        arguments: Arguments<'a>,
+        topk: &TopK,
+    ) -> Result<Request<'a, STEP>, ReplyError> {
+        let (mut steps, mut sound) = (0, 0);
+        let items = arguments.bytes_from(self.first).step_by(STEP);
+        let number = items.len();
+        for (n, item) in items.enumerate() {
+            let Some(units) = self.units(arguments, n) else { break };
+            steps += topk.steps(item.len(), units);
+            sound += 1;
+        }
+        match steps > MAX_STEPS && !context.is_replay() {
+            true => Err(TOO_MANY_STEPS),
+            false => Ok(Request { form: self, arguments, sound, is_whole: sound == number }),
+        }
+    }
+
     /// The units of item `n`; `None` if its increment is out of range.
     fn units(&self, arguments: Arguments<'_>, n: usize) -> Option<u32> {
         if STEP == 1 {
@@ -178,19 +180,48 @@ impl<const STEP: usize> Form<STEP> {
         let increment = arguments.bytes(self.first + n * STEP + 1);
         parse_within(increment, 0..=MAX_UNITS.into()).ok().map(|units| units as u32)
     }
+}
+
+impl<const STEP: usize> Request<'_, STEP> {
+    /// The items to add, each with its units.
+    fn items(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        let items = self.arguments.bytes_from(self.form.first).step_by(STEP).take(self.sound);
+        let units = |n| self.form.units(self.arguments, n).unwrap_or(0);
+        items.enumerate().map(move |(n, item)| (item, units(n)))
+    }
 
     /// Replicates the first `number` items, with their time if they have one. Without items it
     /// replicates that the time has advanced.
     fn replicate<'c>(
         &self,
         change: Change<'c, StoredTopK>,
-        arguments: Arguments<'_>,
         time: Option<u64>,
         number: usize,
     ) -> Replicated<'c> {
-        let name = if time.is_some() { self.with_time } else { self.name };
-        let time = time.map(Line::of);
-        let items = arguments.range(self.first..self.first + number * STEP);
-        change.replicate_before(name, time.iter().map(Line::bytes), items)
+        let Form { name, with_time, first, .. } = *self.form;
+        let items = self.arguments.range(first..first + number * STEP);
+        match time.map(Line::of) {
+            Some(time) => change.replicate_before(with_time, [time.bytes()], items),
+            None if number == self.sound && self.is_whole => change.replicate_verbatim(),
+            None => change.replicate_before(name, [], items),
+        }
+    }
+
+    /// Replies with what has left the list for each item that was added, and with what kept the
+    /// rest from being added: `refusal`, if memory was short.
+    fn reply(&self, context: &Context, answers: &Answers, refusal: ReplyError) {
+        context.reply_array(self.sound + usize::from(!self.is_whole));
+        answers.iter().for_each(|left| match left {
+            Some(item) => context.reply_bytes(item),
+            None => context.reply_null(),
+        });
+        if answers.len() < self.sound {
+            refusal.reply(context);
+            (answers.len() + 1..self.sound).for_each(|_| context.reply_null());
+        }
+        if !self.is_whole {
+            // RedisBloom replicates the increment that it has refused.
+            context.reply_remark(BAD_INCREMENT.0);
+        }
     }
 }

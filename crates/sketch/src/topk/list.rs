@@ -113,6 +113,12 @@ impl List {
         self.heap[0].count
     }
 
+    /// The item with the lowest count, if every place has one.
+    #[inline]
+    pub fn first_to_leave(&self) -> Option<&[u8]> {
+        self.entries.get(self.heap[0].entry as usize).map(|entry| &*entry.item)
+    }
+
     /// The entry of an item that is in the list.
     #[inline]
     pub fn find(&self, hash: u32, item: &[u8]) -> Option<u32> {

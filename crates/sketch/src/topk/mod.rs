@@ -28,9 +28,10 @@
 //!   shape    k, width, depth, decay       slice   buckets and list: the whole, or one of a window
 //!   decay    what another item wears      list    the heap       index    item to entry
 //!   random   the generator                rules   where an item belongs, for all slices
-//!   codec    RedisBloom's encoding, and that of windows
+//!   answers  what has left the list       codec   RedisBloom's encoding, and that of windows
 //! ```
 
+mod answers;
 mod codec;
 mod decay;
 mod index;
@@ -43,6 +44,7 @@ mod slice;
 mod tests;
 mod totals;
 
+pub use answers::Answers;
 pub use codec::{TYPE_NAME, VERSION, WINDOW_TYPE_NAME, WINDOW_VERSION};
 pub use shape::{
     Shape, ShapeError, DEFAULT_DECAY, DEFAULT_DEPTH, DEFAULT_WIDTH, DEPTH, K, MAX_BUCKETS,
@@ -100,8 +102,8 @@ pub struct Open<'a> {
 }
 
 impl Open<'_> {
-    /// Adds items, each with at most [`MAX_UNITS`] units, and calls `answer` for each with the item
-    /// that has left the list for it; in a window, the list of the current slice.
+    /// Adds items, each with at most [`MAX_UNITS`] units, and notes in `answers` the item that has
+    /// left the list for each; in a window, the list of the current slice.
     ///
     /// Cost: a step for each row, and 2 log2 k for the list.
     ///
@@ -110,9 +112,9 @@ impl Open<'_> {
     pub fn add_many<'a>(
         self,
         items: impl Iterator<Item = (&'a [u8], u32)>,
-        answer: impl FnMut(Option<&[u8]>),
+        answers: &mut Answers,
     ) -> Result<(), OutOfMemory> {
-        self.slice.add_many(self.rules, self.random, items, answer)
+        self.slice.add_many(self.rules, self.random, items, answers)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Buckets and a list: a whole top-k without a window, or one slice of a window.
 
+use super::answers::Answers;
 use super::decay::Decay;
 use super::index::hash;
 use super::list::List;
@@ -45,8 +46,8 @@ impl Slice {
         Ok(Self { buckets, list: List::new(shape.k)? })
     }
 
-    /// Adds items, each with its units, and calls `answer` with the item that has left the list
-    /// for each.
+    /// Adds items, each with its units, and pushes the item that has left the list for each to
+    /// `answers`.
     ///
     /// # Errors
     /// `OutOfMemory`: those answered have been added, and no others.
@@ -55,14 +56,13 @@ impl Slice {
         rules: &Rules,
         random: &mut Random,
         mut items: impl Iterator<Item = (&'a [u8], u32)>,
-        mut answer: impl FnMut(Option<&[u8]>),
+        answers: &mut Answers,
     ) -> Result<(), OutOfMemory> {
         if items.size_hint().1 == Some(1) {
             // One item is not worth setting up a group.
             return items.try_for_each(|item| {
                 let coming = self.find(rules, item);
-                answer(self.add(rules, random, &coming)?);
-                Ok(())
+                self.add(rules, random, &coming, answers)
             });
         }
         let mut group = [Coming::default(); GROUP];
@@ -81,7 +81,7 @@ impl Slice {
                     // An item that has entered since may have its entry.
                     coming.entry = self.list.find(coming.hash, coming.item);
                 }
-                answer(self.add(rules, random, coming)?);
+                self.add(rules, random, coming, answers)?;
             }
         }
     }
@@ -99,7 +99,7 @@ impl Slice {
         Coming { item, units, hash, entry, path }
     }
 
-    /// Adds an item. Returns the item that has left the list, if one has.
+    /// Adds an item, and pushes the item that has left the list, if one has, to `answers`.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -109,11 +109,15 @@ impl Slice {
         rules: &Rules,
         random: &mut Random,
         coming: &Coming<'_>,
-    ) -> Result<Option<&[u8]>, OutOfMemory> {
+        answers: &mut Answers,
+    ) -> Result<(), OutOfMemory> {
         let Coming { item, units, hash, entry, ref path } = *coming;
         let Self { buckets, list } = self;
         if entry.is_none() {
             list.reserve(item.len())?;
+            if let Some(first_to_leave) = list.first_to_leave() {
+                answers.reserve(first_to_leave.len())?;
+            }
         }
         if !buckets.owns_all() {
             let mut owned = Ok(());
@@ -135,7 +139,8 @@ impl Slice {
                 count = count.max(raise(buckets, cell, fingerprint, units, decay, random));
             }),
         }
-        Ok(list.offer(item, hash, entry, path, count))
+        answers.push(list.offer(item, hash, entry, path, count));
+        Ok(())
     }
 
     /// The highest count of the buckets that an item owns; 0 if it owns none. As in RedisBloom, an

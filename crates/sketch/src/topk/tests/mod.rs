@@ -19,15 +19,15 @@ pub fn whole(k: u32, width: u32, depth: u32) -> TopK {
 
 /// Adds `units` of `item` at `now`. Returns the item that has left the list.
 pub fn add(topk: &mut TopK, item: &[u8], units: u32, now: u64) -> Option<Vec<u8>> {
-    let mut left = None;
-    let items = [(item, units)].into_iter();
-    topk.open(now, drop).unwrap().add_many(items, |item| left = item.map(<[u8]>::to_vec)).unwrap();
+    let mut answers = Answers::default();
+    topk.open(now, drop).unwrap().add_many([(item, units)].into_iter(), &mut answers).unwrap();
+    let left = answers.iter().next().unwrap().map(<[u8]>::to_vec);
     left
 }
 
 fn add_all(topk: &mut TopK, items: &[Vec<u8>], units: u32) {
     let items = items.iter().map(|item| (&**item, units));
-    topk.open(0, drop).unwrap().add_many(items, |_| {}).unwrap();
+    topk.open(0, drop).unwrap().add_many(items, &mut Answers::default()).unwrap();
 }
 
 pub fn list(topk: &TopK, now: u64) -> Vec<(Vec<u8>, u64)> {

@@ -114,10 +114,10 @@ proptest! {
         let steps: Vec<(Vec<u8>, u32)> =
             steps.into_iter().map(|(number, units)| (item(number), units)).collect();
         for steps in steps.chunks(batch) {
-            let mut left = Vec::new();
+            let mut answers = Answers::default();
             let items = steps.iter().map(|(item, units)| (&**item, *units));
-            let answer = |item: Option<&[u8]>| left.push(item.map(<[u8]>::to_vec));
-            topk.open(0, drop).unwrap().add_many(items, answer).unwrap();
+            topk.open(0, drop).unwrap().add_many(items, &mut answers).unwrap();
+            let left: Vec<_> = answers.iter().map(|item| item.map(<[u8]>::to_vec)).collect();
             let expected: Vec<_> =
                 steps.iter().map(|(item, units)| twin.add(item, *units)).collect();
             prop_assert_eq!(left, expected);
