@@ -7,26 +7,14 @@ use splitbloom_server::allocator::bytes_held;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::catch_panic::CAUGHT_PANICS;
 use splitbloom_server::context::Context;
-use splitbloom_server::entry::{version_number, Module, Refused};
+use splitbloom_server::entry::{Module, Refused};
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
 use splitbloom_server::replay::REPLAYS_REFUSED;
 use splitbloom_server::settings;
 
-/// The version, with the commit if `scripts/version --build` named one to the compiler.
-const VERSION: &str = match option_env!("SPLITBLOOM_BUILD") {
-    Some(build) => build,
-    None => env!("CARGO_PKG_VERSION"),
-};
-
-const VERSION_NUMBER: i32 = version_number(
-    env!("CARGO_PKG_VERSION_MAJOR"),
-    env!("CARGO_PKG_VERSION_MINOR"),
-    env!("CARGO_PKG_VERSION_PATCH"),
-);
-
 const INFO: &[Field] = &[
-    Field::Text(c"version", || VERSION),
+    Field::Text(c"version", || MODULE.version.text),
     Field::Text(c"kernel", kernel_name),
     Field::Text(c"table_kernel", table_kernel_name),
     Field::Counter(c"filters", &stats::FILTERS),
@@ -49,7 +37,14 @@ const INFO: &[Field] = &[
     Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 
-const MODULE: Module = Module { name: c"bf", version: VERSION_NUMBER, load, refusal };
+const MODULE: Module = Module {
+    name: c"bf",
+    title: "splitbloom",
+    version: splitbloom_server::version!(),
+    commands: "BF",
+    rivals: "RedisBloom, valkey-bloom",
+    load,
+};
 
 splitbloom_server::module!(MODULE);
 
@@ -63,12 +58,12 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     journal::register();
     shrinking::register();
     info::register(context, INFO);
-    let (server, kernel, table_kernel) = (context.server(), kernel_name(), table_kernel_name());
-    let settings = settings::in_force();
+    let (version, server, settings) = (MODULE.version.text, context.server(), settings::in_force());
+    let (kernel, table_kernel) = (kernel_name(), table_kernel_name());
     notice(
         context,
         format_args!(
-            "splitbloom {VERSION} on {server}, kernel: {kernel}, tables: {table_kernel}, \
+            "splitbloom {version} on {server}, kernel: {kernel}, tables: {table_kernel}, \
              settings: {settings}"
         ),
     );
@@ -82,16 +77,4 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     );
     slow_log::warn_of_seeds();
     Ok(())
-}
-
-/// The line in the log that says why the module was not loaded, and what to do about it.
-fn refusal(refused: &Refused) -> String {
-    match refused {
-        Refused::Taken(what) => format!(
-            "splitbloom was not loaded: {what} is taken. Another module with the BF commands is \
-             loaded already (RedisBloom, valkey-bloom, or splitbloom itself a second time), and a \
-             server can have only one: remove the loadmodule line of one of the two"
-        ),
-        Refused::Bad(what) => format!("splitbloom was not loaded: {what}"),
-    }
 }

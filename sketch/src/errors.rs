@@ -1,9 +1,11 @@
-//! An error that a client sees. The texts are part of the interface: clients compare them.
+//! Every error that a client can see, in one place. The texts are part of the interface: clients
+//! compare them. They are RedisBloom's where it has one.
 
 use splitbloom_server::command::ErrorReply;
 use splitbloom_server::context::Context;
 use splitbloom_server::key::{OpenError, WrongType};
 use splitbloom_server::ration::Ration;
+use splitbloom_server::texts;
 
 /// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +14,11 @@ pub struct ReplyError(pub &'static str);
 impl ReplyError {
     /// The reply is the server's own.
     pub const WRONG_ARITY: Self = Self("ERR wrong number of arguments");
-    /// The key holds another type. The server's own text.
-    pub const WRONG_TYPE: Self =
-        Self("WRONGTYPE Operation against a key holding the wrong kind of value");
-    /// The server's own text, which it sends before a command begins.
-    pub const OVER_MAXMEMORY: Self =
-        Self("OOM command not allowed when used memory > 'maxmemory'.");
-    /// Another thread saves the key's value.
-    pub const IN_USE: Self = Self("TRYAGAIN the server is saving the key");
+    pub const WRONG_TYPE: Self = Self(texts::WRONG_TYPE);
+    pub const OVER_MAXMEMORY: Self = Self(texts::OVER_MAXMEMORY);
+    pub const KEY_IN_USE: Self = Self(texts::KEY_IN_USE);
+    pub const SEVERAL_SLOTS: Self = Self(texts::SEVERAL_SLOTS);
+    pub const SLOT_MOVES: Self = Self(texts::SLOT_MOVES);
 }
 
 impl ReplyError {
@@ -56,8 +55,247 @@ impl From<WrongType> for ReplyError {
 impl From<OpenError> for ReplyError {
     fn from(error: OpenError) -> Self {
         match error {
-            OpenError::InUse => Self::IN_USE,
+            OpenError::InUse => Self::KEY_IN_USE,
             OpenError::WrongType => Self::WRONG_TYPE,
         }
+    }
+}
+
+/// Those of `CMS.*`.
+pub mod cms {
+    use super::ReplyError;
+    use splitbloom_sketch::cms::{MergeError, ShapeError};
+
+    pub const EXISTS: ReplyError = ReplyError("CMS: key already exists");
+    pub const MISSING: ReplyError = ReplyError("CMS: key does not exist");
+    pub const BAD_WIDTH: ReplyError = ReplyError("CMS: invalid width");
+    pub const BAD_DEPTH: ReplyError = ReplyError("CMS: invalid depth");
+    pub const BAD_ERROR: ReplyError = ReplyError("CMS: invalid overestimation value");
+    pub const BAD_PROBABILITY: ReplyError = ReplyError("CMS: invalid prob value");
+    pub const NOT_A_NUMBER: ReplyError = ReplyError("CMS: Cannot parse number");
+    pub const NEGATIVE: ReplyError = ReplyError("CMS: Number cannot be negative");
+    pub const BAD_NUMBER_OF_KEYS: ReplyError = ReplyError("CMS: invalid numkeys");
+    pub const TOO_FEW_KEYS: ReplyError = ReplyError("CMS: Number of keys must be positive");
+    pub const WRONG_KEYS: ReplyError = ReplyError("CMS: wrong number of keys");
+    pub const WRONG_KEYS_OR_WEIGHTS: ReplyError = ReplyError("CMS: wrong number of keys/weights");
+    pub const BAD_WEIGHT: ReplyError = ReplyError("CMS: invalid weight value");
+    pub const NO_MEMORY_TO_CREATE: ReplyError =
+        ReplyError("CMS: Insufficient memory to create the key");
+    pub const DIMENSIONS: ReplyError = ReplyError("CMS: width/depth is not equal");
+    pub const MERGE_OVERFLOW: ReplyError = ReplyError("CMS: MERGE overflow");
+
+    // What RedisBloom has no text for.
+
+    /// The reply for an item whose count is at the end of what a counter counts. RedisBloom's text; the
+    /// command goes on.
+    pub const INCREMENT_OVERFLOW: &str = "CMS: INCRBY overflow";
+    pub const NO_MEMORY_TO_COUNT: ReplyError =
+        ReplyError("CMS: Insufficient memory to count the item");
+    pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("CMS: Insufficient memory to reply");
+    pub const NO_MEMORY_TO_MERGE: ReplyError = ReplyError("CMS: Insufficient memory to merge");
+    pub const NO_WINDOW: ReplyError = ReplyError("CMS: the sketch has no window");
+    pub const WINDOW_MERGED: ReplyError =
+        ReplyError("CMS: sketches with a window cannot be merged");
+    pub const MERGE_TOO_LARGE: ReplyError =
+        ReplyError("CMS: sketches to merge would exceed sketch.max-merge-bytes");
+    pub const TOO_MANY_TOUCHED: ReplyError = ReplyError(
+        "CMS: items times depth must be at most 4194304, times one more than the slices in a window",
+    );
+    // The texts of filters with packed items.
+    pub const SYNTAX: ReplyError = ReplyError("ERR syntax error");
+    pub const BAD_WIDTH_OF_ITEMS: ReplyError = ReplyError("ERR bad width");
+    pub const BAD_PACKING: ReplyError = ReplyError("ERR bad packing");
+    /// RedisBloom's text where its counters do not fit an allocation.
+    pub const TOO_LARGE: ReplyError = ReplyError(
+        "CMS: invalid init arguments: width times depth must be in the range [1, 134201344]",
+    );
+    pub const WINDOW_TOO_LARGE: ReplyError = ReplyError(
+        "CMS: invalid init arguments: width times depth times one more than the slices must be in the \
+         range [1, 134168576]",
+    );
+    pub const TOO_DEEP: ReplyError =
+        ReplyError("CMS: invalid depth: it must be in the range [1, 1024]");
+
+    impl From<ShapeError> for ReplyError {
+        fn from(error: ShapeError) -> Self {
+            match error {
+                ShapeError::NoWidth => BAD_WIDTH,
+                ShapeError::NoDepth => BAD_DEPTH,
+                ShapeError::TooDeep => TOO_DEEP,
+                ShapeError::TooLarge => TOO_LARGE,
+                ShapeError::WindowTooLarge => WINDOW_TOO_LARGE,
+            }
+        }
+    }
+
+    impl From<MergeError> for ReplyError {
+        fn from(error: MergeError) -> Self {
+            match error {
+                MergeError::Dimensions => DIMENSIONS,
+                MergeError::Overflow => MERGE_OVERFLOW,
+                MergeError::OutOfMemory => NO_MEMORY_TO_MERGE,
+            }
+        }
+    }
+}
+
+/// Those of `TOPK.*`.
+pub mod topk {
+    use super::ReplyError;
+    use splitbloom_sketch::topk::ShapeError;
+
+    pub const MISSING: ReplyError = ReplyError("TopK: key does not exist");
+    pub const EXISTS: ReplyError = ReplyError("TopK: key already exists");
+    pub const BAD_K: ReplyError = ReplyError("TopK: invalid k");
+    pub const BAD_WIDTH: ReplyError = ReplyError("TopK: invalid width");
+    pub const BAD_DEPTH: ReplyError = ReplyError("TopK: invalid depth");
+    pub const BAD_DECAY: ReplyError =
+        ReplyError("TopK: invalid decay value. must be '<= 1' & '> 0'");
+    /// The spaces are RedisBloom's.
+    pub const BAD_INCREMENT: ReplyError = ReplyError(
+        "TopK: increment must be an integer greater or equal to 0                            \
+         and smaller or equal to 100,000",
+    );
+    pub const WITHCOUNT: ReplyError = ReplyError("WITHCOUNT keyword expected");
+    pub const NO_MEMORY_TO_CREATE: ReplyError =
+        ReplyError("ERR Insufficient memory to create topk data structure");
+
+    // What RedisBloom has no text for.
+
+    pub const NO_MEMORY_TO_ADD: ReplyError =
+        ReplyError("TopK: Insufficient memory to add the item");
+    pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("TopK: Insufficient memory to reply");
+    pub const NO_WINDOW: ReplyError = ReplyError("TopK: the sketch has no window");
+    pub const TOO_MANY_STEPS: ReplyError = ReplyError(
+        "TopK: items times depth must be at most 4194304, and fewer with large increments",
+    );
+    pub const K_RANGE: ReplyError =
+        ReplyError("TopK: invalid k: it must be in the range [1, 1048576]");
+    pub const DEPTH_RANGE: ReplyError =
+        ReplyError("TopK: invalid depth: it must be in the range [1, 256]");
+    pub const TOO_LARGE: ReplyError =
+        ReplyError("TopK: invalid width: width times depth must be in the range [1, 33554432]");
+    pub const WINDOW_TOO_LARGE: ReplyError = ReplyError(
+        "TopK: invalid window: width times depth times one more than the slices must be at most \
+         33554432",
+    );
+    pub const SLOW_WINDOW: ReplyError = ReplyError(
+        "TopK: invalid window: k times two more than depth times the square of one more than the \
+         slices must be at most 4194304",
+    );
+
+    impl From<ShapeError> for ReplyError {
+        fn from(error: ShapeError) -> Self {
+            match error {
+                ShapeError::K => K_RANGE,
+                ShapeError::Width => BAD_WIDTH,
+                ShapeError::Depth => DEPTH_RANGE,
+                ShapeError::Buckets => TOO_LARGE,
+                ShapeError::Window => WINDOW_TOO_LARGE,
+                ShapeError::Reads => SLOW_WINDOW,
+                ShapeError::Decay => BAD_DECAY,
+            }
+        }
+    }
+}
+
+/// Those of `TDIGEST.*`.
+pub mod tdigest {
+    use super::ReplyError;
+    use splitbloom_sketch::tdigest::AddError;
+
+    pub const EXISTS: ReplyError = ReplyError("ERR T-Digest: key already exists");
+    pub const MISSING: ReplyError = ReplyError("ERR T-Digest: key does not exist");
+    pub const WRONG_KEYWORD: ReplyError = ReplyError("ERR T-Digest: wrong keyword");
+    pub const BAD_COMPRESSION: ReplyError =
+        ReplyError("ERR T-Digest: error parsing compression parameter");
+    pub const NO_COMPRESSION: ReplyError =
+        ReplyError("ERR T-Digest: compression parameter needs to be a positive integer");
+    pub const BAD_NUMBER: ReplyError = ReplyError("ERR T-Digest: error parsing val parameter");
+    pub const NOT_FINITE: ReplyError =
+        ReplyError("ERR T-Digest: val parameter needs to be a finite number");
+    pub const BAD_QUANTILE: ReplyError = ReplyError("ERR T-Digest: error parsing quantile");
+    pub const QUANTILE_RANGE: ReplyError = ReplyError("ERR T-Digest: quantile should be in [0,1]");
+    pub const BAD_CDF: ReplyError = ReplyError("ERR T-Digest: error parsing cdf");
+    pub const BAD_VALUE: ReplyError = ReplyError("ERR T-Digest: error parsing value");
+    pub const BAD_RANK: ReplyError = ReplyError("ERR T-Digest: error parsing rank");
+    pub const NEGATIVE_RANK: ReplyError = ReplyError("ERR T-Digest: rank needs to be non negative");
+    pub const BAD_LOW_CUT: ReplyError =
+        ReplyError("ERR T-Digest: error parsing low_cut_percentile");
+    pub const BAD_HIGH_CUT: ReplyError =
+        ReplyError("ERR T-Digest: error parsing high_cut_percentile");
+    pub const CUT_RANGE: ReplyError =
+        ReplyError("ERR T-Digest: low_cut_percentile and high_cut_percentile should be in [0,1]");
+    pub const CUT_ORDER: ReplyError =
+        ReplyError("ERR T-Digest: low_cut_percentile should be lower than high_cut_percentile");
+    pub const BAD_NUMBER_OF_KEYS: ReplyError = ReplyError("ERR T-Digest: error parsing numkeys");
+    pub const TOO_FEW_KEYS: ReplyError =
+        ReplyError("ERR T-Digest: numkeys needs to be a positive integer");
+    pub const NO_MEMORY: ReplyError = ReplyError("ERR T-Digest: allocation failed");
+    pub const NO_MEMORY_TO_MERGE: ReplyError =
+        ReplyError("ERR T-Digest: allocation of destination digest failed");
+    pub const TOO_HEAVY: ReplyError = ReplyError("ERR T-Digest: overflow detected");
+
+    // What RedisBloom has no text for.
+
+    pub const COMPRESSION_RANGE: ReplyError =
+        ReplyError("ERR T-Digest: compression parameter needs to be at most 100000");
+    pub const MERGE_TOO_LARGE: ReplyError =
+        ReplyError("ERR T-Digest: digests to merge would exceed sketch.max-merge-bytes");
+
+    impl From<AddError> for ReplyError {
+        fn from(error: AddError) -> Self {
+            match error {
+                AddError::NotFinite => NOT_FINITE,
+                AddError::TooHeavy => TOO_HEAVY,
+                AddError::OutOfMemory => NO_MEMORY,
+            }
+        }
+    }
+}
+
+/// Those of windows, as of filters with a window.
+pub mod window {
+    use super::ReplyError;
+
+    pub const BAD_WINDOW: ReplyError = ReplyError("ERR bad window");
+    pub const WINDOW_RANGE: ReplyError =
+        ReplyError("ERR window must be in the range [1, 315360000]");
+    pub const BAD_SLICES: ReplyError = ReplyError("ERR bad slices");
+    pub const SLICES_RANGE: ReplyError = ReplyError("ERR slices must be in the range [2, 14]");
+    pub const BAD_TIME: ReplyError = ReplyError("ERR bad time");
+    pub const FAR_FUTURE: ReplyError =
+        ReplyError("ERR the time is more than one window ahead of the server's clock");
+    pub const SECONDS: ReplyError =
+        ReplyError("ERR the time is before 1973: it must be in milliseconds since 1970");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReplyError;
+    use splitbloom_sketch::{cms, tdigest, topk};
+
+    fn ends_with(error: ReplyError, allowed: String) {
+        assert!(error.0.replace(',', "").ends_with(&allowed), "{error:?}: {allowed}");
+    }
+
+    #[test]
+    fn the_texts_say_what_is_allowed() {
+        use super::cms::{TOO_DEEP, TOO_LARGE, TOO_MANY_TOUCHED, WINDOW_TOO_LARGE};
+        let most = format!(" at most {},", crate::cms::count::MAX_TOUCHED);
+        assert!(TOO_MANY_TOUCHED.0.contains(&most));
+        ends_with(TOO_LARGE, format!("[1 {}]", cms::MAX_NEW_BYTES / 4));
+        ends_with(WINDOW_TOO_LARGE, format!("[1 {}]", cms::MAX_WINDOW_BYTES / 4));
+        ends_with(TOO_DEEP, format!("[1 {}]", cms::MAX_NEW_DEPTH));
+        use super::topk::{BAD_INCREMENT, DEPTH_RANGE, K_RANGE, SLOW_WINDOW, TOO_MANY_STEPS};
+        assert!(TOO_MANY_STEPS.0.contains(&format!(" at most {},", topk::MAX_STEPS)));
+        ends_with(K_RANGE, format!("[1 {}]", topk::K.end()));
+        ends_with(DEPTH_RANGE, format!("[1 {}]", topk::DEPTH.end()));
+        ends_with(super::topk::TOO_LARGE, format!("[1 {}]", topk::MAX_BUCKETS));
+        ends_with(super::topk::WINDOW_TOO_LARGE, format!("at most {}", topk::MAX_BUCKETS));
+        ends_with(SLOW_WINDOW, format!("at most {}", topk::MAX_WINDOW_READS));
+        ends_with(BAD_INCREMENT, format!(" {}", topk::MAX_UNITS));
+        let most = tdigest::Compression::MAX.get();
+        ends_with(super::tdigest::COMPRESSION_RANGE, format!(" {most}"));
     }
 }

@@ -1,5 +1,8 @@
 //! The words of sketches over a window: `WINDOW seconds [SLICES n]`, and times.
 
+use crate::errors::window::{
+    BAD_SLICES, BAD_TIME, BAD_WINDOW, FAR_FUTURE, SECONDS, SLICES_RANGE, WINDOW_RANGE,
+};
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::{parse_within, NumberError};
 use splitbloom_foundation::span::{
@@ -14,17 +17,6 @@ pub const WINDOW: Parameter =
 pub const SLICES: Parameter =
     Parameter::new(c"slices", Kind::Integer, Times::AtMostOnce).after(c"SLICES");
 pub const TIME: Parameter = Parameter::new(c"unix-time-milliseconds", Kind::Integer, Times::Once);
-
-// The texts of filters with a window.
-const BAD_WINDOW: ReplyError = ReplyError("ERR bad window");
-const WINDOW_RANGE: ReplyError = ReplyError("ERR window must be in the range [1, 315360000]");
-const BAD_SLICES: ReplyError = ReplyError("ERR bad slices");
-const SLICES_RANGE: ReplyError = ReplyError("ERR slices must be in the range [2, 14]");
-const BAD_TIME: ReplyError = ReplyError("ERR bad time");
-const FAR_FUTURE: ReplyError =
-    ReplyError("ERR the time is more than one window ahead of the server's clock");
-const SECONDS: ReplyError =
-    ReplyError("ERR the time is before 1973: it must be in milliseconds since 1970");
 
 /// Parses the last words of a command that creates a sketch; `None` if there are none.
 ///

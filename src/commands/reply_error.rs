@@ -9,6 +9,7 @@ use splitbloom_grammar::WordsError;
 use splitbloom_server::command::ErrorReply;
 use splitbloom_server::context::Context;
 use splitbloom_server::key::{OpenError, WrongType};
+use splitbloom_server::texts;
 
 /// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +35,7 @@ enum OnReplay {
 impl ReplyError {
     /// The reply is the server's own.
     pub const WRONG_ARITY: Self = error("ERR wrong number of arguments");
-    /// The key holds another type. The server's own text.
-    pub const WRONG_TYPE: Self =
-        error("WRONGTYPE Operation against a key holding the wrong kind of value");
+    pub const WRONG_TYPE: Self = error(texts::WRONG_TYPE);
     /// The filter to be created exists.
     pub const ITEM_EXISTS: Self = harmless("ERR item exists");
     /// As `ITEM_EXISTS`, for a load.
@@ -61,20 +60,15 @@ impl ReplyError {
     pub const NO_MEMORY_TO_DELETE: Self = error("ERR Insufficient memory to delete item");
     pub const NO_MEMORY_TO_DUMP: Self = error("ERR Insufficient memory to dump filter");
     pub const NO_MEMORY_TO_REPLY: Self = error("ERR Insufficient memory to reply");
-    /// The server's own text, which it sends before a command begins.
-    pub const OVER_MAXMEMORY: Self =
-        error("OOM command not allowed when used memory > 'maxmemory'.");
+    pub const OVER_MAXMEMORY: Self = error(texts::OVER_MAXMEMORY);
     pub const PACKING_TOO_LONG: Self = error("ERR packing would exceed bf.max-pack-bytes");
     pub const TOO_MANY_PACKED: Self =
         error("ERR packing would exceed 1048576 items and bf.max-pack-bytes / 16");
     pub const BAD_NUMBER_OF_KEYS: Self = error("ERR bad number of keys");
     pub const WRONG_NUMBER_OF_KEYS: Self =
         error("ERR number of keys does not match the keys given");
-    /// The server's own text.
-    pub const SEVERAL_SLOTS: Self = error("CROSSSLOT Keys in request don't hash to the same slot");
-    /// A key is missing here but may be on another node, because its slot is moving. The server's
-    /// own text.
-    pub const SLOT_MOVES: Self = error("TRYAGAIN Multiple keys request during rehashing of slot");
+    pub const SEVERAL_SLOTS: Self = error(texts::SEVERAL_SLOTS);
+    pub const SLOT_MOVES: Self = error(texts::SLOT_MOVES);
     /// Filters that forget, and those that RedisBloom made, cannot be merged.
     pub const NO_UNION: Self = error("ERR filters of this kind cannot be merged");
     pub const TOO_MUCH_TO_MERGE: Self =
@@ -111,9 +105,7 @@ impl ReplyError {
         error("ERR the time is before 1973: it must be in milliseconds since 1970");
     /// The reply is the server's own, with the command's name.
     pub const EXPIRE_TIME: Self = error("ERR invalid expire time");
-    /// The server saves the value on another thread: nothing has changed, and the command can be
-    /// repeated.
-    pub const KEY_IN_USE: Self = error("TRYAGAIN the server is saving the key");
+    pub const KEY_IN_USE: Self = error(texts::KEY_IN_USE);
 }
 
 const fn error(text: &'static str) -> ReplyError {
@@ -219,13 +211,18 @@ impl ReplyError {
         })
     }
 
-    /// The error for filters that were not merged.
-    pub fn of_union(error: UnionError) -> Self {
+    /// Replies with the error for filters that were not merged.
+    pub fn reply_to_merge(context: &Context, error: UnionError) {
         match error {
-            UnionError::TooCostly => Self::TOO_MUCH_TO_MERGE,
-            // BF.MERGE names the rates.
-            UnionError::Overfull { .. } => Self::FULL,
-            UnionError::Add(error) => Self::of_add(error),
+            UnionError::TooCostly => Self::TOO_MUCH_TO_MERGE.reply(context),
+            UnionError::Overfull { rate, requested, items } => context.refuse(
+                "ERR the union would have too high a false-positive rate",
+                format_args!(
+                    "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
+                     {requested}: reserve filters for {items} items, or add FORCE"
+                ),
+            ),
+            UnionError::Add(error) => Self::of_add(error).reply(context),
         }
     }
 

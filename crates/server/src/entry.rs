@@ -18,17 +18,66 @@ use std::ffi::{c_int, CStr};
 pub struct Module {
     /// Its name, also that of its settings and the lines of INFO.
     pub name: &'static CStr,
-    /// Its version, as `MODULE LIST` shows it.
-    pub version: i32,
+    /// The name that users know it by.
+    pub title: &'static str,
+    /// Its version, from [`version!`](crate::version).
+    pub version: Version,
+    /// Its families of commands, in words.
+    pub commands: &'static str,
+    /// The other modules with these commands, in words.
+    pub rivals: &'static str,
     /// Registers everything the module has. The arguments are those after the file's name.
     pub load: fn(&Context, Arguments<'_>) -> Result<(), Refused>,
-    /// The line in the log if the module is not loaded.
-    pub refusal: fn(&Refused) -> String,
 }
 
-/// The version for `MODULE LIST`: 10000 * major + 100 * minor + patch, which are decimal digits.
-pub const fn version_number(major: &str, minor: &str, patch: &str) -> i32 {
-    10_000 * number(major) + 100 * number(minor) + number(patch)
+impl Module {
+    /// The line in the log that says why the module was not loaded, and what to do about it.
+    fn refusal(&self, refused: &Refused) -> String {
+        let Self { title, commands, rivals, .. } = self;
+        match refused {
+            Refused::Taken(what) => format!(
+                "{title} was not loaded: {what} is taken. Another module with the {commands} \
+                 commands is loaded already ({rivals}, or {title} itself a second time), and a \
+                 server can have only one: remove the loadmodule line of one of the two"
+            ),
+            Refused::Bad(what) => format!("{title} was not loaded: {what}"),
+        }
+    }
+}
+
+/// A module's version.
+pub struct Version {
+    /// As users see it, with the commit if the compiler was told one.
+    pub text: &'static str,
+    /// As `MODULE LIST` shows it.
+    number: i32,
+}
+
+impl Version {
+    /// `text`, and as a number 10000 * major + 100 * minor + patch, which are decimal digits.
+    pub const fn new(text: &'static str, [major, minor, patch]: [&str; 3]) -> Self {
+        let number = 10_000 * number(major) + 100 * number(minor) + number(patch);
+        Self { text, number }
+    }
+}
+
+/// The [`Version`] of the package that is being compiled, with the commit if `scripts/version
+/// --build` named one to the compiler.
+#[macro_export]
+macro_rules! version {
+    () => {
+        $crate::entry::Version::new(
+            match option_env!("SPLITBLOOM_BUILD") {
+                Some(build) => build,
+                None => env!("CARGO_PKG_VERSION"),
+            },
+            [
+                env!("CARGO_PKG_VERSION_MAJOR"),
+                env!("CARGO_PKG_VERSION_MINOR"),
+                env!("CARGO_PKG_VERSION_PATCH"),
+            ],
+        )
+    };
 }
 
 const fn number(digits: &str) -> i32 {
@@ -55,7 +104,7 @@ pub unsafe fn load(
         raw::Export_RedisModule_Init(
             context,
             module.name.as_ptr(),
-            module.version,
+            module.version.number,
             raw::REDISMODULE_APIVER_1 as c_int,
         )
     };
@@ -81,7 +130,7 @@ pub unsafe fn load(
     match catch_panic("OnLoad", || Err(Refused::Bad("a panic".into())), load) {
         Ok(()) => raw::REDISMODULE_OK as c_int,
         Err(refused) => {
-            warn((module.refusal)(&refused));
+            warn(module.refusal(&refused));
             raw::REDISMODULE_ERR as c_int
         }
     }

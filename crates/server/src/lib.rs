@@ -11,6 +11,7 @@
 //!   call        the server's functions
 //!   data_type   a type of value: save, load, copy, …     failpoints   faults on demand, for tests
 //!   text        text on the stack                        clock        the time of day
+//!   texts       the server's own errors
 //!   timer       calls at a later time                    events       what happens to keys
 //!   queue       keys to visit at a later time            location     where a key is
 //!   lapse       signals changes that time makes
@@ -59,6 +60,7 @@ pub mod reply;
 mod saving;
 pub mod settings;
 pub mod text;
+pub mod texts;
 pub mod thread;
 pub mod timer;
 mod values;

@@ -15,7 +15,9 @@ fn shape() -> Shape {
 }
 
 fn add(topk: &mut TopK, item: &[u8], now: u64) -> bool {
-    topk.open(now, drop).and_then(|open| open.add_many([(item, 3)].into_iter(), &mut Answers::default())).is_ok()
+    topk.open(now, drop)
+        .and_then(|open| open.add_many([(item, 3)].into_iter(), &mut Answers::default()))
+        .is_ok()
 }
 
 /// With a full list, whose lowest count is 3.

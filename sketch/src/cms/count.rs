@@ -3,11 +3,11 @@
 //! A count in a sketch with a window is replicated as CMS.INCRBYAT, with the time of the primary's
 //! clock: replicas and the append-only file end up with the same slices.
 
-use super::errors::{
+use super::value::{free_slice, Counts, StoredCounts};
+use crate::errors::cms::{
     INCREMENT_OVERFLOW, MISSING, NEGATIVE, NOT_A_NUMBER, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
     NO_WINDOW, TOO_MANY_TOUCHED,
 };
-use super::value::{free_slice, Counts, StoredCounts};
 use crate::errors::ReplyError;
 use crate::window::{parse_time, time_of, TIME};
 use splitbloom_foundation::number::parse_integer;

@@ -1,9 +1,9 @@
 //! CMS.INITBYDIM and CMS.INITBYPROB: create a sketch, of given dimensions or for given bounds.
 
-use super::errors::{
+use super::value::{Counts, StoredCounts};
+use crate::errors::cms::{
     BAD_DEPTH, BAD_ERROR, BAD_PROBABILITY, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE,
 };
-use super::value::{Counts, StoredCounts};
 use crate::errors::ReplyError;
 use crate::window::{parse_window, SLICES, WINDOW};
 use splitbloom_foundation::number::{parse_error_rate, parse_within};

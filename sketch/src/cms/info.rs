@@ -1,7 +1,7 @@
 //! CMS.INFO: describes a sketch.
 
-use super::errors::MISSING;
 use super::value::{Counts, StoredCounts};
+use crate::errors::cms::MISSING;
 use crate::errors::ReplyError;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::clock::time_of_command;

@@ -1,11 +1,11 @@
 //! CMS.MERGE: puts the weighted sum of some sketches into one.
 
-use super::errors::{
-    BAD_NUMBER_OF_KEYS, BAD_WEIGHT, DIMENSIONS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE,
-    SEVERAL_SLOTS, SLOT_MOVES, TOO_FEW_KEYS, WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
-};
 use super::value::{free_counts, Counts, StoredCounts};
 use crate::config::max_merge_bytes;
+use crate::errors::cms::{
+    BAD_NUMBER_OF_KEYS, BAD_WEIGHT, DIMENSIONS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE,
+    TOO_FEW_KEYS, WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
+};
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::allocator::try_vec;
@@ -37,7 +37,7 @@ pub const MERGE: Command<ReplyError> = Command {
 
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     match put_sum(context, arguments) {
-        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(SLOT_MOVES),
+        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(ReplyError::SLOT_MOVES),
         Err(error) => Err(error),
         Ok(target) => {
             target.settle().replicate_verbatim().signal(c"cms.merge");
@@ -74,7 +74,7 @@ fn put_sum<'a>(
     if let Ok(number) = parse_number(arguments.bytes(2)) {
         let end = FIRST_SOURCE.saturating_add(number).min(arguments.len());
         if context.needs_several_slots(arguments, FIRST_SOURCE..end) {
-            return Err(SEVERAL_SLOTS);
+            return Err(ReplyError::SEVERAL_SLOTS);
         }
     }
     let mut target = context.existing::<StoredCounts>(arguments.at(1))?.ok_or(MISSING)?;

@@ -2,14 +2,13 @@
 //!
 //! ```text
 //!   create   CMS.INITBYDIM, CMS.INITBYPROB               value    what a key holds
-//!   count    CMS.INCRBY, CMS.INCRBYAT, CMS.QUERY         errors   what a client sees
+//!   count    CMS.INCRBY, CMS.INCRBYAT, CMS.QUERY
 //!   pack     CMS.PACKINCR
 //!   merge    CMS.MERGE              info   CMS.INFO
 //! ```
 
-mod count;
+pub(crate) mod count;
 mod create;
-mod errors;
 mod info;
 mod merge;
 mod pack;

@@ -2,10 +2,10 @@
 //! would gain little: the list takes longer than the words.)
 
 use super::count::{check_work, count, INCREMENT};
-use super::errors::{
+use super::value::StoredCounts;
+use crate::errors::cms::{
     BAD_PACKING, BAD_WIDTH_OF_ITEMS, MISSING, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY, SYNTAX,
 };
-use super::value::StoredCounts;
 use crate::errors::ReplyError;
 use crate::window::{parse_time, TIME};
 use splitbloom_foundation::packing::{parse_layout, Packing, PackingError};

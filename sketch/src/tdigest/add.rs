@@ -1,7 +1,7 @@
 //! TDIGEST.ADD.
 
-use super::errors::{BAD_NUMBER, MISSING, NOT_FINITE, NO_MEMORY};
 use super::value::StoredDigest;
+use crate::errors::tdigest::{BAD_NUMBER, MISSING, NOT_FINITE, NO_MEMORY};
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_double;
 use splitbloom_server::allocator::try_vec;

@@ -1,10 +1,10 @@
 //! The questions to a digest. Each of an empty one has the answer "not a number", or rank -2.
 
-use super::errors::{
+use super::value::StoredDigest;
+use crate::errors::tdigest::{
     BAD_CDF, BAD_HIGH_CUT, BAD_LOW_CUT, BAD_QUANTILE, BAD_RANK, BAD_VALUE, CUT_ORDER, CUT_RANGE,
     MISSING, NEGATIVE_RANK, NO_MEMORY, QUANTILE_RANGE,
 };
-use super::value::StoredDigest;
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::{parse_double, parse_integer};
 use splitbloom_server::arguments::Arguments;

@@ -1,9 +1,9 @@
 //! TDIGEST.CREATE and TDIGEST.RESET.
 
-use super::errors::{
+use super::value::StoredDigest;
+use crate::errors::tdigest::{
     BAD_COMPRESSION, COMPRESSION_RANGE, EXISTS, MISSING, NO_COMPRESSION, NO_MEMORY, WRONG_KEYWORD,
 };
-use super::value::StoredDigest;
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::arguments::Arguments;

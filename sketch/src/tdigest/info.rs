@@ -1,7 +1,7 @@
 //! TDIGEST.INFO: describes a digest.
 
-use super::errors::MISSING;
 use super::value::StoredDigest;
+use crate::errors::tdigest::MISSING;
 use crate::errors::ReplyError;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};

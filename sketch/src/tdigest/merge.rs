@@ -1,12 +1,11 @@
 //! TDIGEST.MERGE: puts the numbers of some digests into one.
 
 use super::create::{parse_compression, COMPRESSION};
-use super::errors::{
-    BAD_NUMBER_OF_KEYS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE, SEVERAL_SLOTS, SLOT_MOVES,
-    TOO_FEW_KEYS, WRONG_KEYWORD,
-};
 use super::value::StoredDigest;
 use crate::config::max_merge_bytes;
+use crate::errors::tdigest::{
+    BAD_NUMBER_OF_KEYS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE, TOO_FEW_KEYS, WRONG_KEYWORD,
+};
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
@@ -49,7 +48,7 @@ struct Options {
 
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     match put_union(context, arguments) {
-        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(SLOT_MOVES),
+        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(ReplyError::SLOT_MOVES),
         Err(error) => Err(error),
         Ok(target) => {
             target.settle().replicate_verbatim().signal(c"tdigest.merge");
@@ -101,7 +100,7 @@ fn put_union<'a>(
     let end = parse_end(arguments.bytes(2), arguments.len());
     // Before any key is opened: newer servers would look for it in the slot of the destination.
     if end.is_ok_and(|end| context.needs_several_slots(arguments, FIRST_SOURCE..end)) {
-        return Err(SEVERAL_SLOTS);
+        return Err(ReplyError::SEVERAL_SLOTS);
     }
     let entry = context.entry::<StoredDigest>(arguments.at(1))?;
     let own = match &entry {
@@ -207,7 +206,7 @@ mod tests {
         assert_eq!(options("compression 30 OVERRIDE"), some(Some(30), true));
         assert_eq!(options("OVERRIDE COMPRESSION 30 COMPRESSION 40"), some(Some(30), true));
         assert_eq!(options("COMPRESSION"), Err(ReplyError::WRONG_ARITY));
-        assert_eq!(options("COMPRESSION OVERRIDE"), Err(super::super::errors::BAD_COMPRESSION));
+        assert_eq!(options("COMPRESSION OVERRIDE"), Err(crate::errors::tdigest::BAD_COMPRESSION));
         assert_eq!(options("OVERRIDE x"), Err(WRONG_KEYWORD));
     }
 
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(options("COMPRESSION 30 x"), some(Some(30), false));
         assert_eq!(options("COMPRESSION 30 COMPRESSION x"), some(Some(30), false));
         assert_eq!(options("COMPRESSION 30 COMPRESSION OVERRIDE"), some(Some(30), true));
-        assert_eq!(options("COMPRESSION x"), Err(super::super::errors::BAD_COMPRESSION));
+        assert_eq!(options("COMPRESSION x"), Err(crate::errors::tdigest::BAD_COMPRESSION));
     }
 
     #[test]

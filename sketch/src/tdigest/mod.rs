@@ -4,13 +4,12 @@
 //!   create   TDIGEST.CREATE, TDIGEST.RESET      ask      MIN, MAX, QUANTILE, CDF, RANK, REVRANK,
 //!   add      TDIGEST.ADD                                 BYRANK, BYREVRANK, TRIMMED_MEAN
 //!   merge    TDIGEST.MERGE                      value    what a key holds
-//!   info     TDIGEST.INFO                       errors   what a client sees
+//!   info     TDIGEST.INFO
 //! ```
 
 mod add;
 mod ask;
 mod create;
-mod errors;
 mod info;
 mod merge;
 mod value;

@@ -4,8 +4,8 @@
 //! In a window, what takes effect is replicated with its time, so that replicas and a restarted
 //! server have the same slices.
 
-use super::errors::{BAD_INCREMENT, MISSING, NO_MEMORY_TO_ADD, NO_WINDOW, TOO_MANY_STEPS};
 use super::value::StoredTopK;
+use crate::errors::topk::{BAD_INCREMENT, MISSING, NO_MEMORY_TO_ADD, NO_WINDOW, TOO_MANY_STEPS};
 use crate::errors::ReplyError;
 use crate::free::free;
 use crate::window::{parse_time, time_of, TIME};

@@ -4,11 +4,10 @@
 //!   reserve   TOPK.RESERVE
 //!   add       TOPK.ADD, TOPK.INCRBY, and both with a time
 //!   read      TOPK.QUERY, TOPK.COUNT, TOPK.LIST, TOPK.INFO
-//!   value     how values are saved        errors   what clients see if a command fails
+//!   value     how values are saved
 //! ```
 
 mod add;
-mod errors;
 mod read;
 mod reserve;
 mod value;

@@ -1,7 +1,7 @@
 //! TOPK.QUERY, TOPK.COUNT, TOPK.LIST and TOPK.INFO.
 
-use super::errors::{MISSING, NO_MEMORY_TO_REPLY, WITHCOUNT};
 use super::value::StoredTopK;
+use crate::errors::topk::{MISSING, NO_MEMORY_TO_REPLY, WITHCOUNT};
 use crate::errors::ReplyError;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;

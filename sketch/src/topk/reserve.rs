@@ -1,7 +1,7 @@
 //! TOPK.RESERVE: an empty top-k.
 
-use super::errors::{BAD_DECAY, BAD_DEPTH, BAD_K, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE};
 use super::value::StoredTopK;
+use crate::errors::topk::{BAD_DECAY, BAD_DEPTH, BAD_K, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE};
 use crate::errors::ReplyError;
 use crate::window::{parse_window, SLICES, WINDOW};
 use splitbloom_foundation::number::{parse_double, parse_integer};

@@ -35,7 +35,7 @@ pub const KEYS: Command<ReplyError> = Command {
 
 fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(1);
-    let args = args.ok_or(ReplyError::REPLY_TOO_LONG)?;
+    let args = args.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;
     let Question { name, partitions, items } = parse(&args)?;
     let key = try_vec(args[0].len() + BYTES_BESIDE_NAME);
     let key = key.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;

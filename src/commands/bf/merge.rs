@@ -4,7 +4,6 @@ use crate::commands::reply_error::ReplyError;
 use crate::types::BloomFilter;
 use crate::{config, journal, stats};
 use splitbloom_filter::filter::{Filter, Promise};
-use splitbloom_filter::UnionError;
 use splitbloom_grammar::number::parse_within;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
@@ -135,15 +134,11 @@ fn add_all(
     }
     drop(ration);
     let union = match union {
-        Err(UnionError::Overfull { rate, requested, items }) => {
-            let text = format_args!(
-                "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
-                    {requested}: reserve filters for {items} items, or add FORCE"
-            );
-            context.refuse("ERR the union would have too high a false-positive rate", text);
+        Ok(union) => union,
+        Err(error) => {
+            ReplyError::reply_to_merge(context, error);
             return Ok(None);
         }
-        union => union.map_err(ReplyError::of_union)?,
     };
     if let Some(old) = union.replaced {
         free_in_background("bf-free", old);
