@@ -1,8 +1,8 @@
 //! Commands that reply with an error among their answers, in the stream of a primary and in a file:
 //! a server with `propagation-error-behavior panic` dies of one error in a replay.
 
-use crate::topk::now;
-use splitbloom_harness::{Connection, Options, Primary, Server};
+use crate::module::{now, server_with};
+use splitbloom_harness::{Connection, Primary, Server};
 
 const KEYS: [&str; 7] = [
     "CMS.INITBYDIM counts 500 3",
@@ -39,10 +39,6 @@ fn commands() -> Vec<String> {
     lines.map(str::to_owned).into()
 }
 
-fn server(settings: &[&str]) -> Server {
-    Server::with(Options { with_sketches: true, ..Options::settings(settings) })
-}
-
 fn assert_took_no_error(server: &Server) {
     let log = server.log();
     assert!(!log.contains("sending an error") && !log.contains("CRITICAL"), "{log}");
@@ -58,7 +54,7 @@ fn create(db: &mut Connection) {
 
 #[test]
 fn an_error_among_the_answers_is_none_on_a_replica_or_in_a_file() {
-    let mut primary = server(&["appendonly yes", "appendfsync no"]);
+    let mut primary = server_with(&["appendonly yes", "appendfsync no"]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     create(&mut db);
@@ -78,7 +74,7 @@ fn an_error_among_the_answers_is_none_on_a_replica_or_in_a_file() {
 /// RedisBloom replicates these as the client sent them.
 #[test]
 fn an_error_among_the_answers_is_none_to_a_primary_that_sends_the_whole_command() {
-    let replica = server(&[]);
+    let replica = server_with(&[]);
     let mut primary = Primary::with_empty_replica(&replica);
     let commands = commands();
     let is_redisblooms = |line: &&str| line.starts_with("CMS.") || line.starts_with("TOPK.");

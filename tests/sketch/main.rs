@@ -8,3 +8,4 @@ mod module;
 mod replays;
 mod tdigest;
 mod topk;
+mod values;

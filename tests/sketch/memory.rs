@@ -1,7 +1,7 @@
 //! `maxmemory`: how far a command of either module goes beyond it, at most.
 
-use crate::topk::now;
-use splitbloom_harness::{eventually, words, Connection, Options, Server};
+use crate::module::{now, server, server_with};
+use splitbloom_harness::{eventually, words, Connection};
 
 /// What docs/commands.md promises.
 const MOST: i64 = 8 << 20;
@@ -109,8 +109,7 @@ fn set_up(db: &mut Connection, command: &[Vec<u8>]) {
 
 #[test]
 fn no_command_of_either_module_goes_far_beyond_maxmemory() {
-    let options = Options::settings(&["maxmemory-policy noeviction"]);
-    let primary = Server::with(Options { with_sketches: true, ..options });
+    let primary = server_with(&["maxmemory-policy noeviction"]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     let used = |db: &mut Connection| db.info_number("memory", "used_memory");
@@ -148,7 +147,7 @@ fn no_command_of_either_module_goes_far_beyond_maxmemory() {
 
 #[test]
 fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
-    let server = Server::with(Options { with_sketches: true, ..Options::default() });
+    let server = server();
     let mut db = server.connect();
     db.run("CMS.INITBYDIM wide 8387584 16");
     let most = db.info_number("memory", "used_memory") + (2 << 20);
@@ -165,7 +164,7 @@ fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
 
 #[test]
 fn the_first_items_of_a_large_sketch_take_some_hundred_bytes_a_row() {
-    let server = Server::with(Options { with_sketches: true, ..Options::default() });
+    let server = server();
     let mut db = server.connect();
     for (create, add, rows) in [
         ("CMS.INITBYDIM k 131071 1023", "CMS.INCRBY k a 1", 1023),

@@ -1,10 +1,22 @@
 //! The module as a whole.
 
 use splitbloom_harness::{sketch_module_path, Options, Server};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A server with both modules.
 pub fn server() -> Server {
-    Server::with(Options { with_sketches: true, ..Options::default() })
+    server_with(&[])
+}
+
+/// The same with lines in its configuration.
+pub fn server_with(settings: &[&str]) -> Server {
+    Server::with(Options { with_sketches: true, ..Options::settings(settings) })
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    since.as_millis() as u64
 }
 
 #[test]

@@ -1,67 +1,13 @@
-//! TOPK.*: replies as RedisBloom's, values that survive whatever a server does with keys, replicas
-//! that are equal bit by bit.
+//! TOPK.*: replies and errors as RedisBloom's, windows, limits.
 
-use crate::module::server;
-use splitbloom_harness::{eventually, words, Connection, Options, Primary, Random, Server};
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::module::{now, server};
+use splitbloom_harness::{words, Primary};
 
 /// The spaces are RedisBloom's.
 const BAD_INCREMENT: &str = concat!(
     "-TopK: increment must be an integer greater or equal to 0",
     "                            and smaller or equal to 100,000"
 );
-
-pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
-    since.as_millis() as u64
-}
-
-/// Skewed items, so that a few are heavy and most decay others.
-fn items(random: &mut Random, len: usize) -> Vec<Vec<u8>> {
-    let mut item = || {
-        let digits = random.below(12);
-        random.below(1 << digits).to_string().into_bytes()
-    };
-    (0..len).map(|_| item()).collect()
-}
-
-/// Adds items to a plain key and to one with a window, in batches, one by one and with increments.
-fn fill(db: &mut Connection, seed: u64) {
-    let mut random = Random::seeded(seed);
-    for key in ["plain", "windowed"] {
-        for _ in 0..20 {
-            let mut batch = words(&format!("TOPK.ADD {key}"));
-            batch.extend(items(&mut random, 50));
-            assert!(!db.call(batch).is_error());
-            let mut pairs = words(&format!("TOPK.INCRBY {key}"));
-            for item in items(&mut random, 10) {
-                pairs.extend([item, random.below(300).to_string().into_bytes()]);
-            }
-            assert!(!db.call(pairs).is_error());
-        }
-    }
-    let past = now() - 25_000;
-    for step in 0..20 {
-        let mut batch = words(&format!("TOPK.ADDAT windowed {}", past + 1_000 * step));
-        batch.extend(items(&mut random, 20));
-        assert!(!db.call(batch).is_error());
-    }
-}
-
-/// Keys with few buckets, so that adds decay, and items of any bytes.
-fn create(db: &mut Connection) {
-    db.run("TOPK.RESERVE plain 10 8 3 0.9");
-    db.run("TOPK.RESERVE windowed 10 8 3 0.9 WINDOW 60 SLICES 6");
-    db.run("TOPK.RESERVE empty 5");
-    db.run("TOPK.RESERVE bytes 5 100 3 0.9");
-    db.call([&b"TOPK.ADD"[..], b"bytes", b"", b"\0", b"a\0b", b"a\0c", b"\xff\n\r"]);
-}
-
-const KEYS: [&str; 4] = ["plain", "windowed", "empty", "bytes"];
-
-fn digests(db: &mut Connection) -> Vec<String> {
-    KEYS.iter().map(|key| db.digest(key)).collect()
-}
 
 #[test]
 fn replies_are_those_of_redisbloom() {
@@ -204,29 +150,6 @@ fn a_window_sums_its_slices_and_forgets_them() {
 }
 
 #[test]
-fn replicas_are_equal_bit_by_bit_whatever_is_refused() {
-    let primary = server();
-    let mut db = primary.connect();
-    create(&mut db);
-    let replica = primary.replica(&[]);
-    for seed in 0..5 {
-        fill(&mut db, seed);
-        db.line("TOPK.INCRBY plain a 5 b x c 7");
-        db.line("TOPK.INCRBY windowed a 5 b x c 7");
-        db.line("TOPK.ADDAT windowed 1700000000000 long-ago");
-        if seed == 2 {
-            db.run("CLIENT KILL TYPE replica");
-        }
-    }
-    primary.wait_for(&replica);
-    assert_eq!(digests(&mut replica.connect()), digests(&mut db));
-    let late = primary.replica(&[]);
-    fill(&mut db, 9);
-    primary.wait_for(&late);
-    assert_eq!(digests(&mut late.connect()), digests(&mut db));
-}
-
-#[test]
 fn a_replica_adds_what_redisbloom_has_added_before_a_bad_increment() {
     let replica = server();
     let mut primary = Primary::with_empty_replica(&replica);
@@ -247,91 +170,6 @@ fn the_items_of_commands_with_a_time_are_optional_in_their_documentation() {
     {
         let docs = db.run(&format!("COMMAND DOCS {command}")).to_string();
         assert_eq!(docs.contains("optional"), is_optional, "{docs}");
-    }
-}
-
-#[test]
-fn values_survive_files_dumps_and_copies() {
-    for preamble in ["yes", "no"] {
-        let options = Options {
-            with_sketches: true,
-            ..Options::settings(&[
-                "appendonly yes",
-                "appendfsync no",
-                &format!("aof-use-rdb-preamble {preamble}"),
-            ])
-        };
-        let mut server = Server::with(options);
-        let mut db = server.connect();
-        create(&mut db);
-        fill(&mut db, 1);
-        let before = digests(&mut db);
-        db.run("DEBUG RELOAD");
-        assert_eq!(digests(&mut db), before);
-        for (key, digest) in KEYS.iter().zip(&before) {
-            db.run(&format!("COPY {key} copy"));
-            let dump = db.run(&format!("DUMP {key}"));
-            let restore = [&b"RESTORE"[..], b"restored", b"0", dump.bytes()];
-            assert!(!db.call(restore).is_error());
-            for copy in ["copy", "restored"] {
-                assert_eq!(&db.digest(copy), digest, "{key}");
-                assert!(db.run(&format!("MEMORY USAGE {copy}")).integer() > 0);
-                db.run(&format!("TOPK.ADD {copy} more"));
-                assert_eq!(&db.digest(key), digest, "{key} is not its copy");
-                db.run(&format!("UNLINK {copy}"));
-            }
-        }
-        // From the commands, and from a rewritten file with more commands after it.
-        server.restart();
-        let mut db = server.connect();
-        assert_eq!(digests(&mut db), before);
-        db.run("BGREWRITEAOF");
-        eventually("the rewrite ends", || {
-            db.info("persistence", "aof_rewrite_in_progress") == "0"
-                && db.info("persistence", "aof_rewrite_scheduled") == "0"
-        });
-        assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
-        fill(&mut db, 2);
-        let before = digests(&mut db);
-        server.restart();
-        assert_eq!(digests(&mut server.connect()), before);
-    }
-}
-
-#[test]
-fn keys_without_a_window_have_redisbloom_s_type_and_others_their_own() {
-    let server = server();
-    let mut db = server.connect();
-    create(&mut db);
-    db.converse(&[("TYPE plain", "+TopK-TYPE"), ("TYPE windowed", "+TopKwindw")]);
-}
-
-#[test]
-fn damaged_dumps_are_refused_or_are_values_that_work() {
-    let server = server();
-    let mut db = server.connect();
-    create(&mut db);
-    fill(&mut db, 3);
-    db.run("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1");
-    let mut random = Random::seeded(5);
-    for key in ["plain", "windowed", "bytes"] {
-        let dump = db.run(&format!("DUMP {key}")).bytes().to_vec();
-        let mut works = 0;
-        for _ in 0..400 {
-            let mut damaged = dump.clone();
-            let place = 10 + random.below(dump.len() as u64 - 20) as usize;
-            damaged[place] ^= 1 << random.below(8);
-            let reply = db.call([&b"RESTORE"[..], b"d", b"0", &damaged]);
-            if reply.is_error() {
-                continue;
-            }
-            works += 1;
-            db.run("TOPK.LIST d");
-            db.run("TOPK.ADD d x y z");
-            db.run("DUMP d");
-            db.run("DEL d");
-        }
-        assert!(works > 0, "{key}");
     }
 }
 

@@ -1,8 +1,7 @@
 //! CMS.PACKINCR, which has all its items in one argument.
 
-use crate::module::server;
-use splitbloom_harness::{packed, words, Connection, Options, Random, Reply, Server};
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::module::{now, server, server_with};
+use splitbloom_harness::{packed, words, Connection, Random, Reply};
 
 /// `head items`.
 fn call(db: &mut Connection, head: &str, items: &[u8]) -> Reply {
@@ -20,7 +19,7 @@ fn packed_items_are_counted_as_others_are() {
     let server = server();
     let mut random = Random::seeded(35);
     let mut clients = [server.connect(), server.connect_resp3()];
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let now = now();
     for (window, at) in [("", String::new()), (" WINDOW 3600 SLICES 3", format!(" AT {now}"))] {
         let db = &mut clients[0];
         db.run("FLUSHALL");
@@ -48,8 +47,7 @@ fn packed_items_are_counted_as_others_are() {
 
 #[test]
 fn packed_items_are_replicated_with_their_time() {
-    let settings = Options::settings(&["appendonly yes", "appendfsync no"]);
-    let primary = Server::with(Options { with_sketches: true, ..settings });
+    let primary = server_with(&["appendonly yes", "appendfsync no"]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     for (n, window) in ["", " WINDOW 60"].iter().enumerate() {

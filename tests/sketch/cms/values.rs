@@ -1,106 +1,8 @@
-//! Sketches as values: copied, measured, saved, replicated, restored.
+//! Sketches as values: measured, replicated, restored. What holds for all families is in
+//! `crate::values`.
 
-use crate::module::server;
-use splitbloom_harness::{
-    commands_in_append_only_file, eventually, words, Connection, Options, Primary, Server,
-};
-
-/// Fills a sketch of several segments, an empty one, one that is full to the brim, and a windowed
-/// one.
-fn fill(db: &mut Connection) {
-    db.run("CMS.INITBYDIM large 20000 5");
-    for first in (0..1_000).step_by(100) {
-        let items: String =
-            (first..first + 100).map(|number| format!(" item:{number} {}", number + 1)).collect();
-        db.run(&format!("CMS.INCRBY large{items}"));
-    }
-    db.run("CMS.INITBYPROB empty 0.01 0.01");
-    db.run("CMS.INITBYDIM full 1 2");
-    db.line("CMS.INCRBY full a 9223372036854775807 b 9223372036854775807");
-    db.run("CMS.INITBYDIM recent 20000 5 WINDOW 3600 SLICES 4");
-    db.run("CMS.INCRBY recent a 5 b 6");
-    db.run("CMS.INCRBY recent a 1");
-}
-
-const KEYS: [&str; 4] = ["large", "empty", "full", "recent"];
-
-fn digests(db: &mut Connection) -> Vec<String> {
-    KEYS.map(|key| db.digest(key)).into()
-}
-
-#[test]
-fn a_copy_is_equal_and_independent() {
-    let server = server();
-    let mut db = server.connect();
-    fill(&mut db);
-    let before = digests(&mut db);
-    for key in KEYS {
-        assert_eq!(db.ask(&format!("COPY {key} copy:{key}")), ":1");
-        assert_eq!(db.digest(key), db.digest(&format!("copy:{key}")));
-        db.line(&format!("CMS.INCRBY copy:{key} item:0 1"));
-        // Where all counters are at their end, nothing changes.
-        let is_equal = db.digest(key) == db.digest(&format!("copy:{key}"));
-        assert_eq!(is_equal, key == "full", "{key}");
-    }
-    assert_eq!(digests(&mut db), before);
-}
-
-#[test]
-fn values_survive_reloads_dumps_and_rewritten_files() {
-    let options = Options {
-        with_sketches: true,
-        ..Options::settings(&["appendonly yes", "aof-use-rdb-preamble no"])
-    };
-    let mut server = Server::with(options);
-    let mut db = server.connect();
-    fill(&mut db);
-    let before = digests(&mut db);
-    db.run("DEBUG RELOAD");
-    assert_eq!(digests(&mut db), before);
-    for key in KEYS {
-        let dump = db.run(&format!("DUMP {key}")).bytes().to_vec();
-        db.run(&format!("DEL {key}"));
-        let restored = db.call([b"RESTORE".as_slice(), key.as_bytes(), b"0", &dump]);
-        assert_eq!(restored.to_string(), "+OK");
-    }
-    assert_eq!(digests(&mut db), before);
-    db.run("BGREWRITEAOF");
-    eventually("the file is rewritten", || {
-        db.info("persistence", "aof_rewrite_in_progress") == "0"
-    });
-    assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
-    server.restart();
-    let mut db = server.connect();
-    assert_eq!(digests(&mut db), before);
-    db.converse(&[
-        ("TYPE large", "+CMSk-TYPE"),
-        ("TYPE recent", "+CMSwindow"),
-        ("CMS.QUERY recent a b", "[:6, :6]"),
-    ]);
-}
-
-#[test]
-fn a_replica_is_equal_from_the_stream_and_from_a_file() {
-    let server = server();
-    let mut db = server.connect();
-    fill(&mut db);
-    let replica = server.replica(&["sketch.max-merge-bytes 1"]);
-    server.wait_for(&replica);
-    let mut copy = replica.connect();
-    assert_eq!(digests(&mut copy), digests(&mut db));
-    for line in [
-        "CMS.INITBYPROB new 0.001 0.0001",
-        "CMS.INITBYPROB short 0.1 0.1 WINDOW 1 SLICES 2",
-        "CMS.INCRBY new a 1 b 2",
-        "CMS.INCRBY short a 1 b 2",
-        "CMS.INCRBY recent a 1 c 2",
-        "CMS.MERGE large 2 large large WEIGHTS 2 -1",
-    ] {
-        db.run(line);
-    }
-    server.wait_for(&replica);
-    assert_eq!(copy.digest_of_everything(), db.digest_of_everything());
-}
+use crate::module::{server, server_with};
+use splitbloom_harness::{commands_in_append_only_file, eventually, words, Connection, Primary};
 
 #[test]
 fn a_replica_creates_what_redisbloom_has_created() {
@@ -119,8 +21,7 @@ fn a_replica_creates_what_redisbloom_has_created() {
 
 #[test]
 fn what_is_replicated_says_the_dimensions_and_the_time() {
-    let options = Options { with_sketches: true, ..Options::settings(&["appendonly yes"]) };
-    let server = Server::with(options);
+    let server = server_with(&["appendonly yes"]);
     let mut db = server.connect();
     for line in [
         "CMS.INITBYPROB k 0.001 0.01",

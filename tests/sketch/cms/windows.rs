@@ -1,12 +1,8 @@
 //! Sketches that count the last seconds only.
 
-use crate::module::server;
+use crate::module::{now, server};
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
-}
+use std::time::Duration;
 
 #[test]
 fn counts_are_forgotten_after_the_window() {
