@@ -86,8 +86,8 @@ pub mod cms {
 
     // What RedisBloom has no text for.
 
-    /// The reply for an item whose count is at the end of what a counter counts. RedisBloom's text; the
-    /// command goes on.
+    /// The reply for an item whose count is at the end of what a counter counts. RedisBloom's text;
+    /// the command goes on.
     pub const INCREMENT_OVERFLOW: &str = "CMS: INCRBY overflow";
     pub const NO_MEMORY_TO_COUNT: ReplyError =
         ReplyError("CMS: Insufficient memory to count the item");
@@ -99,7 +99,8 @@ pub mod cms {
     pub const MERGE_TOO_LARGE: ReplyError =
         ReplyError("CMS: sketches to merge would exceed sketch.max-merge-bytes");
     pub const TOO_MANY_TOUCHED: ReplyError = ReplyError(
-        "CMS: items times depth must be at most 4194304, times one more than the slices in a window",
+        "CMS: items times depth must be at most 4194304, times one more than the slices in a \
+         window",
     );
     // The texts of filters with packed items.
     pub const SYNTAX: ReplyError = ReplyError("ERR syntax error");
@@ -110,8 +111,8 @@ pub mod cms {
         "CMS: invalid init arguments: width times depth must be in the range [1, 134201344]",
     );
     pub const WINDOW_TOO_LARGE: ReplyError = ReplyError(
-        "CMS: invalid init arguments: width times depth times one more than the slices must be in the \
-         range [1, 134168576]",
+        "CMS: invalid init arguments: width times depth times one more than the slices must be in \
+         the range [1, 134168576]",
     );
     pub const TOO_DEEP: ReplyError =
         ReplyError("CMS: invalid depth: it must be in the range [1, 1024]");

@@ -1,11 +1,9 @@
 //! BF.CLEAR and CF.CLEAR empty a filter and keep its parameters.
 
-use crate::keyspace::events_of;
-use crate::replication::{
-    assert_equal_keys, assert_no_error_line, propagated_by, APPEND_ONLY, REPLICA_SETTINGS,
-};
+use crate::effects::APPEND_ONLY;
+use crate::replication::{assert_equal_keys, assert_no_error_line, REPLICA_SETTINGS};
 use splitbloom_harness::follower::{changes, position};
-use splitbloom_harness::{add_items, eventually, Family, Server, Specimens};
+use splitbloom_harness::{eventually, Family, Server, Specimens};
 
 const SEED: &str = "SEED 00112233aabbccdd";
 
@@ -59,64 +57,6 @@ fn a_cleared_filter_has_the_digest_of_a_new_one_and_its_expiry() {
 }
 
 #[test]
-fn replies_and_errors() {
-    let server = Server::start();
-    for mut db in [server.connect(), server.connect_resp3()] {
-        db.run("FLUSHALL");
-        db.converse(&[
-            ("BF.CLEAR k", "-ERR not found"),
-            ("CF.CLEAR k", "-ERR not found"),
-            ("BF.CLEAR", "-ERR wrong number of arguments for 'bf.clear' command"),
-            ("BF.CLEAR k l", "-ERR wrong number of arguments for 'bf.clear' command"),
-            ("SET text a", "+OK"),
-            ("BF.CLEAR text", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
-            ("BF.RESERVE b 0.01 100", "+OK"),
-            ("CF.RESERVE c 100", "+OK"),
-            ("BF.CLEAR c", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
-            ("CF.CLEAR b", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
-            ("BF.CLEAR b", "+OK"),
-            ("CF.CLEAR c", "+OK"),
-        ]);
-    }
-}
-
-#[test]
-fn only_a_clear_that_changes_something_has_effects() {
-    let server = Server::configured(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat());
-    let mut db = server.connect();
-    db.run("BF.RESERVE b 0.01 100");
-    db.run("CF.RESERVE c 100");
-    db.run("BF.RESERVE w 0.01 100 WINDOW 1000");
-    for line in ["BF.CLEAR b", "CF.CLEAR c", "BF.CLEAR w", "BF.CLEAR missing"] {
-        assert!(propagated_by(&server, &mut db, line).is_empty(), "{line}");
-    }
-    for line in ["BF.ADD b a", "CF.ADD c a", "BF.ADD w a"] {
-        db.run(line);
-    }
-    for line in ["BF.CLEAR b", "CF.CLEAR c", "BF.CLEAR w"] {
-        assert_eq!(propagated_by(&server, &mut db, line), [line]);
-        assert!(propagated_by(&server, &mut db, line).is_empty(), "{line} again");
-    }
-    // A counting filter of which all was removed counts that.
-    db.run("CF.ADD c a");
-    db.run("CF.DEL c a");
-    let events = events_of(&server, |db| {
-        for line in ["CF.CLEAR c", "CF.CLEAR c", "BF.CLEAR b", "BF.ADD b a", "BF.CLEAR b"] {
-            db.run(line);
-        }
-    });
-    assert_eq!(events, ["cf.clear c", "bf.add b", "bf.clear b"]);
-    let mut other = server.connect();
-    for (line, expected) in [("BF.CLEAR b", "[+PONG]"), ("BF.CLEAR b", "[+PONG]")] {
-        other.run("WATCH b");
-        other.run("MULTI");
-        other.run("PING");
-        db.run(line);
-        assert_eq!(other.ask("EXEC"), expected, "no change breaks no WATCH");
-    }
-}
-
-#[test]
 fn replicas_and_a_file_clear_what_the_primary_clears() {
     let mut primary = Server::configured(&APPEND_ONLY);
     let replica = primary.replica(&REPLICA_SETTINGS);
@@ -139,23 +79,6 @@ fn replicas_and_a_file_clear_what_the_primary_clears() {
     primary.kill();
     primary.start_again();
     assert_eq!(primary.connect().digest_of_everything(), before);
-}
-
-#[test]
-fn a_filter_that_is_being_loaded_is_not_cleared() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE source 0.01 3000000");
-    add_items(&mut db, "source", 0..30_000);
-    let chunks = splitbloom_harness::scan_dump(&mut db, "source");
-    assert!(chunks.len() > 1);
-    splitbloom_harness::load_chunks(&mut db, "half", &chunks[..1]);
-    let half = db.digest("half");
-    assert_eq!(db.ask("BF.CLEAR half"), "-ERR filter is being loaded");
-    assert_eq!(db.digest("half"), half);
-    splitbloom_harness::load_chunks(&mut db, "half", &chunks[1..]);
-    assert_eq!(db.digest("half"), db.digest("source"));
-    assert_eq!(db.ask("BF.CLEAR half"), "+OK");
 }
 
 #[test]

@@ -426,6 +426,33 @@ fn a_filter_does_not_grow_past_the_limit() {
 }
 
 #[test]
+fn a_counting_filter_does_not_grow_past_the_limit() {
+    let server = Server::configured(&["bf.max-filter-bytes 100"]);
+    let mut db = server.connect();
+    for refused in ["CF.RESERVE k 10", "CF.ADD k a", "CF.INSERT k ITEMS a b"] {
+        assert_eq!(db.ask(refused), TOO_BIG, "{refused}");
+        assert_eq!(db.ask("EXISTS k"), ":0", "{refused}");
+    }
+    db.run("CONFIG SET bf.max-filter-bytes 20000");
+    // At a rate at which the refused item is none of those before it.
+    db.run("CF.RESERVE k 10 ERROR 0.000001");
+    let added = (0..20_000).find(|item| db.ask(&format!("CF.ADD k {item}")) != ":1");
+    let added = added.expect("an item is refused");
+    assert!(added > 3000, "{added}");
+    let size = db.line("CF.INFO k").field("Size").integer();
+    assert!((10_000..40_000).contains(&size), "{size}");
+    db.converse(&[
+        (&format!("CF.ADD k {added}"), TOO_BIG),
+        (&format!("CF.INSERT k ITEMS {added} {added}"), "[:-1, :-1]"),
+        (&format!("CF.INSERTNX k ITEMS 0 {added}"), "[:0, :-1]"),
+        ("CF.ADDNX k 0", ":0"),
+        ("CF.DEL k 0", ":1"),
+        ("CONFIG SET bf.max-filter-bytes 0", "+OK"),
+        (&format!("CF.ADD k {added}"), ":1"),
+    ]);
+}
+
+#[test]
 fn the_limit_counts_all_that_memory_usage_does() {
     /// What a server adds for the key itself.
     const KEY: i64 = 128;

@@ -1,9 +1,10 @@
 //! `EX seconds`: a filter and its expiry in one step.
 
-use crate::keyspace::events_of;
-use crate::replication::{assert_equal_keys, assert_no_error_line, without_seed, APPEND_ONLY};
+use crate::effects::APPEND_ONLY;
+use crate::persistence::rewrite_append_only_file;
+use crate::replication::{assert_equal_keys, assert_no_error_line};
 use splitbloom_harness::words;
-use splitbloom_harness::{commands_in_append_only_file, eventually, Connection, Primary, Server};
+use splitbloom_harness::{eventually, Connection, Primary, Server};
 
 /// Commands that create the key `k` with an expiry.
 const CREATIONS: [&str; 6] = [
@@ -17,20 +18,6 @@ const CREATIONS: [&str; 6] = [
 
 fn seconds_left(db: &mut Connection, key: &str) -> i64 {
     db.line(&format!("TTL {key}")).integer()
-}
-
-/// What a command adds to the append-only file, without seeds and times.
-fn propagated(server: &Server, db: &mut Connection, command: &str) -> Vec<String> {
-    let before = commands_in_append_only_file(server).len();
-    db.line(command);
-    let new = commands_in_append_only_file(server).split_off(before);
-    let shown = |command: &String| match command.rsplit_once(' ') {
-        Some((words, time)) if time.len() == 13 && time.parse::<u64>().is_ok() => {
-            format!("{words} …")
-        }
-        _ => without_seed(command),
-    };
-    new.iter().map(shown).collect()
 }
 
 #[test]
@@ -111,45 +98,6 @@ fn errors_are_those_of_set_and_change_nothing() {
 }
 
 #[test]
-fn an_expiry_is_propagated_as_a_time_in_the_transaction_that_creates_the_filter() {
-    const RESERVE: &str = "BF.RESERVE k 0.000001 100 EXPANSION 2 SEED …";
-    const COUNTING: &str =
-        "CF.RESERVE k 1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.000001 SEED …";
-    let server = Server::strict(&APPEND_ONLY);
-    let mut db = server.connect();
-    let expire = "PEXPIREAT k …";
-    for (command, expected) in [
-        ("BF.RESERVE k 0.000001 100 EX 60", ["MULTI", RESERVE, expire, "EXEC"].as_slice()),
-        ("BF.INSERT k EX 60 ITEMS a b", &["MULTI", RESERVE, "BF.MADD k a b", expire, "EXEC"]),
-        (
-            "BF.INSERT k CAPACITY 2 NONSCALING ERROR 0.0001 EX 60 ITEMS a b c d",
-            &["MULTI", "BF.RESERVE k 0.0001 2 NONSCALING SEED …", "BF.MADD k a b", expire, "EXEC"],
-        ),
-        ("CF.RESERVE k 1024 EX 60", &["MULTI", COUNTING, expire, "EXEC"]),
-        (
-            "CF.INSERT k EX 60 ITEMS a a",
-            &["MULTI", COUNTING, "CF.INSERT k ITEMS a a", expire, "EXEC"],
-        ),
-        (
-            "CF.INSERTNX k EX 60 ITEMS a a",
-            &["MULTI", COUNTING, "CF.INSERTNX k ITEMS a a", expire, "EXEC"],
-        ),
-    ] {
-        db.run("DEL k");
-        assert_eq!(propagated(&server, &mut db, command), expected, "{command}");
-    }
-    // Nothing of an expiry that is not set reaches a replica.
-    for (command, expected) in [
-        ("CF.INSERT k EX 60 ITEMS b", ["CF.INSERT k ITEMS b"].as_slice()),
-        ("CF.INSERTNX k EX 60 ITEMS b", &[]),
-        ("CF.INSERT k NOCREATE EX 60 ITEMS b", &["CF.INSERT k NOCREATE EX 60 ITEMS b"]),
-        ("CF.RESERVE k 5 EX 60", &[]),
-    ] {
-        assert_eq!(propagated(&server, &mut db, command), expected, "{command}");
-    }
-}
-
-#[test]
 fn replica_restart_and_rewrite_keep_the_time() {
     let mut primary = Server::configured(&APPEND_ONLY);
     let replica = primary.replica(&["bf.initial-size 7"]);
@@ -170,11 +118,7 @@ fn replica_restart_and_rewrite_keep_the_time() {
     assert_eq!(times(&mut replica.connect()), before);
     for rewrites in [false, true] {
         if rewrites {
-            db.run("BGREWRITEAOF");
-            eventually("the file is rewritten", || {
-                db.info("persistence", "aof_rewrite_in_progress") == "0"
-                    && db.info("persistence", "aof_rewrite_scheduled") == "0"
-            });
+            rewrite_append_only_file(&mut db);
         }
         primary.kill();
         primary.start_again();
@@ -219,29 +163,4 @@ fn the_words_of_a_redisbloom_make_no_filter_expire() {
     }
     assert_eq!(db.ask("BF.INFO i EXPANSION"), "[:4]");
     assert_eq!(db.ask("BF.MEXISTS i a b"), "[:1, :0]");
-}
-
-#[test]
-fn the_servers_own_event_follows_that_of_the_creation() {
-    let server = Server::strict(&["notify-keyspace-events KEA"]);
-    let events = events_of(&server, |db| {
-        db.run("BF.RESERVE r 0.01 100 EX 60");
-        db.run("BF.INSERT i EX 60 ITEMS a");
-        db.run("BF.INSERT i EX 60 ITEMS b");
-        db.run("CF.INSERT c EX 60 ITEMS a");
-    });
-    assert_eq!(
-        events,
-        [
-            "bf.reserve r",
-            "expire r",
-            "bf.reserve i",
-            "expire i",
-            "bf.insert i",
-            "bf.insert i",
-            "cf.reserve c",
-            "expire c",
-            "cf.insert c",
-        ]
-    );
 }

@@ -1,16 +1,19 @@
 //! A filter as an ordinary key: the server's own commands, events, transactions and scripts.
 
-use splitbloom_harness::{add_items, eventually, missing_items, Connection, Server};
+use splitbloom_harness::{delete_items, eventually, Connection, Family, Server};
 
 #[test]
-fn the_type_has_its_own_name() {
+fn each_family_has_a_type_of_its_own() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.ADD k a", ":1"),
+        ("CF.ADD c a", ":1"),
         ("SET text a", "+OK"),
         ("TYPE k", "+MBbloom--"),
+        ("TYPE c", "+MBbloomCF"),
         ("OBJECT ENCODING k", "$raw"),
         ("SCAN 0 TYPE MBbloom--", "[$0, [$k]]"),
+        ("SCAN 0 TYPE MBbloomCF", "[$0, [$c]]"),
         ("SCAN 0 TYPE string", "[$0, [$text]]"),
     ]);
 }
@@ -19,80 +22,81 @@ fn the_type_has_its_own_name() {
 fn a_copy_is_equal_and_independent() {
     let server = Server::start();
     let mut db = server.connect();
-    db.run("BF.RESERVE k 0.01 100");
-    add_items(&mut db, "k", 0..5000);
-    let digest = db.digest("k");
-    assert_eq!(db.ask("COPY k copy"), ":1");
-    assert_eq!(db.digest("copy"), digest);
-    assert_eq!(missing_items(&mut db, "copy", 0..5000), 0);
-    add_items(&mut db, "copy", 5000..6000);
-    assert_eq!(db.digest("k"), digest);
-    assert_ne!(db.digest("copy"), digest);
-    db.run("DEL k");
-    assert_eq!(missing_items(&mut db, "copy", 0..6000), 0);
+    for family in Family::BOTH {
+        family.reserve(&mut db, "k");
+        family.add_items(&mut db, "k", 0..20_000);
+        let digest = db.digest("k");
+        assert_eq!(db.ask("COPY k copy"), ":1");
+        assert_eq!(db.digest("copy"), digest);
+        family.add_items(&mut db, "copy", 20_000..21_000);
+        assert_ne!(db.digest("copy"), digest);
+        if family == Family::Counting {
+            delete_items(&mut db, "copy", 0..1000);
+        }
+        assert_eq!(db.digest("k"), digest);
+        db.run("DEL k");
+        assert_eq!(family.missing_items(&mut db, "copy", 1000..21_000), 0);
+        db.run("DEL copy");
+    }
 }
 
 #[test]
 fn a_filter_moves_between_names_and_databases_unchanged() {
     let server = Server::start();
     let mut db = server.connect();
-    db.run("BF.RESERVE k 0.01 100");
-    add_items(&mut db, "k", 0..5000);
-    let digest = db.digest("k");
-    db.converse(&[("RENAME k l", "+OK"), ("EXISTS k", ":0")]);
-    assert_eq!(db.digest("l"), digest);
-    db.converse(&[("MOVE l 3", ":1"), ("EXISTS l", ":0"), ("SELECT 3", "+OK")]);
-    assert_eq!(db.digest("l"), digest);
-    db.converse(&[("SWAPDB 3 5", "+OK"), ("EXISTS l", ":0"), ("SELECT 5", "+OK")]);
-    assert_eq!(db.digest("l"), digest);
-    db.converse(&[("COPY l l DB 0", ":1"), ("SELECT 0", "+OK")]);
-    assert_eq!(db.digest("l"), digest);
-    assert_eq!(missing_items(&mut db, "l", 0..5000), 0);
+    for family in Family::BOTH {
+        family.reserve(&mut db, "k");
+        family.add_items(&mut db, "k", 0..5000);
+        let digest = db.digest("k");
+        for moves in [
+            [("RENAME k l", "+OK"), ("EXISTS k", ":0"), ("SELECT 0", "+OK")],
+            [("MOVE l 3", ":1"), ("EXISTS l", ":0"), ("SELECT 3", "+OK")],
+            [("SWAPDB 3 5", "+OK"), ("EXISTS l", ":0"), ("SELECT 5", "+OK")],
+            [("COPY l l DB 0", ":1"), ("EXISTS l", ":1"), ("SELECT 0", "+OK")],
+        ] {
+            db.converse(&moves);
+            assert_eq!(db.digest("l"), digest, "{moves:?}");
+        }
+        assert_eq!(family.missing_items(&mut db, "l", 0..5000), 0);
+        db.run("FLUSHALL");
+    }
 }
 
 #[test]
 fn every_kind_of_deletion_returns_the_memory() {
     let server = Server::start();
     let mut db = server.connect();
+    let text = {
+        db.run("SET text a");
+        db.line("DUMP text").bytes().to_vec()
+    };
     let baseline = held(&mut db);
-    for deletion in [
-        "DEL k l",
-        "UNLINK k l",
-        "FLUSHALL",
-        "FLUSHALL ASYNC",
-        "FLUSHDB ASYNC",
-        "SET k a",
-        "RESTORE",
-        "EXPIRE",
+    for lines in [
+        &["DEL k l"][..],
+        &["UNLINK k l"],
+        &["FLUSHALL"],
+        &["FLUSHALL ASYNC"],
+        &["FLUSHDB ASYNC"],
+        &["SET k a", "RENAME k l"],
+        &["RESTORE k", "RESTORE l"],
+        &["PEXPIRE k 1", "PEXPIRE l 1"],
     ] {
-        for key in ["k", "l"] {
-            db.run(&format!("BF.RESERVE {key} 0.01 100"));
-            add_items(&mut db, key, 0..20_000);
+        for (family, key) in [(Family::Bloom, "k"), (Family::Counting, "l")] {
+            family.reserve(&mut db, key);
+            family.add_items(&mut db, key, 0..20_000);
         }
-        assert_eq!(db.info_number("bf", "bf_filters"), 2, "{deletion}");
-        assert!(held(&mut db) > baseline + 40_000, "{deletion}");
-        match deletion {
-            "SET k a" => {
-                db.run("SET k a");
-                db.run("RENAME k l");
-            }
-            "RESTORE" => {
-                db.run("SET text a");
-                let payload = db.line("DUMP text").bytes().to_vec();
-                for key in ["k", "l"] {
-                    let reply = db.call([b"RESTORE", key.as_bytes(), b"0", &payload, b"REPLACE"]);
+        assert_eq!(db.info_number("bf", "bf_filters"), 2, "{lines:?}");
+        assert!(held(&mut db) > baseline + 40_000, "{lines:?}");
+        for line in lines {
+            match line.strip_prefix("RESTORE ") {
+                None => drop(db.run(line)),
+                Some(key) => {
+                    let reply = db.call([b"RESTORE", key.as_bytes(), b"0", &text, b"REPLACE"]);
                     assert_eq!(reply.to_string(), "+OK");
                 }
             }
-            "EXPIRE" => {
-                db.run("PEXPIRE k 1");
-                db.run("PEXPIRE l 1");
-            }
-            other => {
-                db.run(other);
-            }
         }
-        eventually(deletion, || {
+        eventually(lines[0], || {
             db.info_number("bf", "bf_filters") == 0 && held(&mut db) == baseline
         });
         db.run("FLUSHALL");
@@ -120,75 +124,6 @@ fn an_add_keeps_the_time_to_live() {
     let mut db = server.connect();
     db.converse(&[("BF.ADD k a", ":1"), ("EXPIRE k 1000", ":1"), ("BF.ADD k b", ":1")]);
     assert!(db.line("TTL k").integer() > 0);
-}
-
-#[test]
-fn events_are_published_for_changes_only() {
-    let server = Server::strict(&["notify-keyspace-events KEA"]);
-    let mut db = server.connect();
-    let chunks = {
-        db.run("BF.ADD donor a");
-        splitbloom_harness::scan_dump(&mut db, "donor")
-    };
-    for (command, events) in [
-        ("BF.RESERVE k 0.000001 100", ["bf.reserve k"].as_slice()),
-        ("BF.ADD k a", &["bf.add k"]),
-        ("BF.ADD k a", &[]),
-        ("BF.MADD k a b c", &["bf.madd k"]),
-        ("BF.MADD k a b c", &[]),
-        ("BF.INSERT k ITEMS c d", &["bf.insert k"]),
-        ("BF.INSERT k ITEMS c d", &[]),
-        ("BF.ADD l a", &["bf.reserve l", "bf.add l"]),
-        ("BF.MADD m a", &["bf.reserve m", "bf.madd m"]),
-        ("BF.INSERT n CAPACITY 2 NONSCALING ITEMS a b c", &["bf.reserve n", "bf.insert n"]),
-        ("BF.MADD n a b c", &[]),
-        ("BF.ADD n c", &[]),
-        ("BF.EXISTS k a", &[]),
-        ("BF.MEXISTS missing a b", &[]),
-        ("BF.CARD k", &[]),
-        ("BF.DEBUG k", &[]),
-        ("BF.INFO k", &[]),
-        ("BF.SCANDUMP k 0", &[]),
-        ("BF.RESERVE k 0.01 100", &[]),
-        ("BF.INSERT missing NOCREATE ITEMS a", &[]),
-        ("BF.LOADCHUNK k 1 a", &[]),
-    ] {
-        assert_eq!(events_of(&server, |db| drop(db.line(command))), events, "{command}");
-    }
-    let events = events_of(&server, |db| splitbloom_harness::load_chunks(db, "loaded", &chunks));
-    assert_eq!(events, vec!["bf.loadchunk loaded"; chunks.len()]);
-}
-
-#[test]
-fn only_a_real_change_breaks_a_watch() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
-    let mut other = server.connect();
-    db.run("BF.INSERT full CAPACITY 2 ERROR 0.0001 NONSCALING ITEMS a b");
-    db.run("BF.ADD k a");
-    for (command, transaction) in [
-        ("BF.ADD k a", "[+PONG]"),
-        ("BF.MADD k a a", "[+PONG]"),
-        ("BF.INSERT k ITEMS a", "[+PONG]"),
-        ("BF.EXISTS k a", "[+PONG]"),
-        ("BF.INFO k FULL", "[+PONG]"),
-        ("BF.SCANDUMP k 0", "[+PONG]"),
-        ("BF.RESERVE k 0.01 100", "[+PONG]"),
-        ("BF.ADD full c", "[+PONG]"),
-        ("BF.MADD full a c", "[+PONG]"),
-        ("BF.LOADCHUNK k 1 a", "[+PONG]"),
-        ("BF.INSERT missing NOCREATE ITEMS a", "[+PONG]"),
-        ("BF.ADD k b", "_"),
-        ("BF.MADD k a c", "_"),
-        ("BF.INSERT k ITEMS d", "_"),
-        ("BF.RESERVE missing 0.01 100", "_"),
-    ] {
-        db.run("WATCH k full missing");
-        other.line(command);
-        db.run("MULTI");
-        db.run("PING");
-        assert_eq!(db.ask("EXEC"), transaction, "{command}");
-    }
 }
 
 #[test]
@@ -245,31 +180,37 @@ fn a_read_only_script_can_look_up_but_not_add() {
 
 #[test]
 fn info_counts_the_work_done() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
-    let numbers = |db: &mut Connection| {
-        [
-            "bf_filters",
-            "bf_items_added",
-            "bf_lookups",
-            "bf_lookup_hits",
-            "bf_filters_grown",
-            "bf_fill_guard_closings",
-        ]
-        .map(|name| db.info_number("bf", name))
-    };
-    assert_eq!(numbers(&mut db), [0, 0, 0, 0, 0, 0]);
-    db.run("BF.RESERVE k 0.000001 4 EXPANSION 1");
-    db.run("BF.MADD k a b c d a");
-    db.run("BF.MEXISTS k a b c y");
-    db.run("BF.EXISTS k z");
-    db.run("BF.EXISTS k a");
-    assert_eq!(numbers(&mut db), [1, 4, 6, 4, 0, 0]);
-    db.run("BF.ADD k e");
-    assert_eq!(numbers(&mut db), [1, 5, 6, 4, 1, 0]);
-    db.run("BF.PACKEXISTS k FIXED 1 abxyzcdeaa");
-    db.run("BF.MEXISTS missing a b");
-    assert_eq!(numbers(&mut db), [1, 5, 18, 11, 1, 0]);
+    let fields = ["filters", "items_added", "items_deleted", "lookups", "lookup_hits"];
+    for (command, counted) in [
+        ("PING", [0, 0, 0, 0, 0]),
+        ("BF.RESERVE k 0.000001 4 EXPANSION 1", [1, 0, 0, 0, 0]),
+        ("BF.MADD k a b c d a", [1, 4, 0, 0, 0]),
+        ("BF.MEXISTS k a b c y", [1, 4, 0, 4, 3]),
+        ("BF.EXISTS k z", [1, 4, 0, 5, 3]),
+        ("BF.EXISTS k a", [1, 4, 0, 6, 4]),
+        ("BF.ADD k e", [1, 5, 0, 6, 4]),
+        ("BF.PACKEXISTS k FIXED 1 abxyzcdeaa", [1, 5, 0, 16, 11]),
+        ("BF.MEXISTS missing a b", [1, 5, 0, 18, 11]),
+        ("CF.INSERT c ITEMS a a b", [2, 8, 0, 18, 11]),
+        ("CF.INSERTNX c ITEMS a c", [2, 9, 0, 18, 11]),
+        ("CF.MEXISTS c a b", [2, 9, 0, 20, 13]),
+        ("CF.COUNT c a", [2, 9, 0, 21, 14]),
+        ("CF.EXISTS missing a", [2, 9, 0, 22, 14]),
+        ("CF.DEL c a", [2, 9, 1, 22, 14]),
+        ("CF.DEL c z", [2, 9, 1, 22, 14]),
+        ("CF.COUNT c y", [2, 9, 1, 23, 14]),
+        ("CF.EXISTS c c", [2, 9, 1, 24, 15]),
+        ("CF.PACKEXISTS c FIXED 1 abz", [2, 9, 1, 27, 17]),
+        ("DEL c", [1, 9, 1, 27, 17]),
+    ] {
+        db.run(command);
+        let numbers = fields.map(|name| db.info_number("bf", &format!("bf_{name}")));
+        assert_eq!(numbers, counted, "{command}");
+    }
+    let others = ["filters_grown", "fill_guard_closings"];
+    assert_eq!(others.map(|name| db.info_number("bf", &format!("bf_{name}"))), [1, 0]);
 }
 
 #[test]
@@ -363,26 +304,4 @@ fn eviction_removes_whole_filters_and_returns_their_memory() {
 
 fn held(db: &mut Connection) -> i64 {
     db.info_number("bf", "bf_bytes_held")
-}
-
-/// The module's events, and that of an expiry, as `name key`, while an action runs.
-pub fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<String> {
-    let mut listener = server.connect();
-    listener.run("PSUBSCRIBE __keyevent@0__:*");
-    let mut db = server.connect();
-    action(&mut db);
-    db.run("SET end-of-events a");
-    let mut events = Vec::new();
-    loop {
-        let message = listener.receive();
-        let channel = message.elements()[2].text();
-        let event = channel.strip_prefix("__keyevent@0__:").expect("a channel of events");
-        match event {
-            "set" => return events,
-            event if event.starts_with("bf.") || event.starts_with("cf.") || event == "expire" => {
-                events.push(format!("{event} {}", message.elements()[3].text()))
-            }
-            _ => {}
-        }
-    }
 }

@@ -43,6 +43,7 @@ fn a_missing_key_is_an_empty_filter_or_an_error_as_the_setting_says() {
             let counted = db.info_number("bf", "bf_lookups") - before;
             assert_eq!(counted, if setting == "empty" { 22 } else { 11 });
         }
+        assert_eq!(db.ask("EXISTS missing"), ":0");
         // Adds create the filter, whatever the setting says.
         db.run("CONFIG SET bf.missing-key error");
         db.run("BF.ADD created a");

@@ -1,10 +1,8 @@
 //! The commands that have all their items in one argument, of both kinds of filter.
 
-use crate::errors::check_errors;
 use splitbloom_harness::samples::{ALL, CUCKOO, GROWING};
 use splitbloom_harness::{
-    commands_in_append_only_file, item, missing_items, packed, words, Connection, Family, Random,
-    Reply, Server,
+    item, missing_items, packed, words, Connection, Family, Random, Reply, Server,
 };
 
 /// The layouts that can hold any items.
@@ -199,84 +197,7 @@ fn an_add_with_nocreate_adds_to_a_filter_that_exists_and_creates_none() {
     ]);
 }
 
-const BAD_PACKING: &str = "ERR bad packing";
-const BAD_WIDTH: &str = "ERR bad width";
-const NOT_FOUND: &str = "ERR not found";
-const SYNTAX: &str = "ERR syntax error";
-const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
 const TOO_LONG: &str = "ERR packing would exceed bf.max-pack-bytes";
-
-/// The setup of each case: `key` is a filter of the command's kind.
-const SETUP: [&str; 4] =
-    ["BF.ADD bf a", "CF.ADD cf a", "SET text a", "CONFIG SET bf.max-pack-bytes 1000"];
-
-const COMMANDS: [&str; 5] =
-    ["BF.PACKADD bf", "BF.PACKEXISTS bf", "CF.PACKADD cf", "CF.PACKDEL cf", "CF.PACKEXISTS cf"];
-
-#[test]
-fn a_packing_that_lies_is_an_error_and_changes_nothing() {
-    let long = "x".repeat(1001);
-    let lies: [(&[&str], &str); 25] = [
-        (&["FIXED", "0", "abc"], BAD_PACKING),
-        (&["FIXED", "0", ""], BAD_PACKING),
-        (&["FIXED", "-1", "abc"], BAD_PACKING),
-        (&["FIXED", "2", "abc"], BAD_PACKING),
-        (&["FIXED", "4", "abc"], BAD_PACKING),
-        (&["FIXED", "1", ""], BAD_PACKING),
-        (&["FIXED", "4294967296", "abc"], BAD_PACKING),
-        (&["FIXED", "9223372036854775807", "abc"], BAD_PACKING),
-        (&["FIXED", "9223372036854775808", "abc"], BAD_WIDTH),
-        (&["FIXED", "abc", "3"], BAD_WIDTH),
-        (&["FIXED", "1.5", "abc"], BAD_WIDTH),
-        (&["FIXED", "", "abc"], BAD_WIDTH),
-        (&["LINES", ""], BAD_PACKING),
-        (&["PREFIXED", ""], BAD_PACKING),
-        (&["PREFIXED", "abc"], BAD_PACKING),
-        (&["PREFIXED", "\u{1}\0\0\0"], BAD_PACKING),
-        (&["PREFIXED", "\0\0\0\0a"], BAD_PACKING),
-        (&["PREFIXED", "\u{1}\0\0\0a\u{2}\0\0\0b"], BAD_PACKING),
-        (&["PREFIXED", "\u{1}\0\0\0a\u{7f}\u{7f}\u{7f}\u{7f}b"], BAD_PACKING),
-        (&["LINE", "abc"], SYNTAX),
-        (&["abc", "LINES"], SYNTAX),
-        (&["LINES", "abc", "BYTES"], SYNTAX),
-        (&["FIXED", "1", "abc", "BITS", "abc"], SYNTAX),
-        (&["LINES", &long], TOO_LONG),
-        (&["FIXED", "2", &long], TOO_LONG),
-    ];
-    let heads = COMMANDS.map(|command| command.split(' ').collect::<Vec<_>>());
-    let of_arguments = heads.iter().flat_map(|head| {
-        let lies = lies.iter();
-        lies.map(move |(lie, error)| ([head.as_slice(), *lie].concat(), *error))
-    });
-    let of_keys = heads.iter().map(|head| (vec![head[0], "text", "LINES", "a"], WRONG_TYPE));
-    let mut cases: Vec<(Vec<&str>, &str)> = of_arguments.chain(of_keys).collect();
-    // Arguments are checked before the key.
-    cases.push((vec!["BF.PACKADD", "text", "LINES", ""], BAD_PACKING));
-    cases.push((vec!["CF.PACKDEL", "missing", "LINES", ""], BAD_PACKING));
-    cases.push((vec!["BF.PACKADD", "missing", "FIXED", "2", "abc"], BAD_PACKING));
-    cases.push((vec!["BF.PACKEXISTS", "bf", "LINES", "a", "BITS"], SYNTAX));
-    cases.push((vec!["CF.PACKEXISTS", "cf", "LINES", "a", "BITS"], SYNTAX));
-    cases.push((vec!["BF.PACKEXISTS", "bf", "LINES", "a", "NOCREATE"], SYNTAX));
-    cases.push((vec!["CF.PACKDEL", "cf", "LINES", "a", "NOCREATE"], SYNTAX));
-    cases.push((vec!["BF.PACKADD", "bf", "NOCREATE", "LINES", "a"], SYNTAX));
-    for name in ["BF.PACKADD", "CF.PACKADD"] {
-        cases.push((vec![name, "missing", "LINES", "a", "NOCREATE"], NOT_FOUND));
-        cases.push((vec![name, "missing", "LINES", "a", "BITS", "nocreate"], NOT_FOUND));
-        cases.push((vec![name, "text", "LINES", "a", "NOCREATE"], WRONG_TYPE));
-    }
-    for (words, name) in [
-        (["BF.PACKADD", "bf", "LINES"], "bf.packadd"),
-        (["BF.PACKEXISTS", "bf", "LINES"], "bf.packexists"),
-        (["CF.PACKADD", "cf", "LINES"], "cf.packadd"),
-        (["CF.PACKDEL", "cf", "LINES"], "cf.packdel"),
-        (["CF.PACKEXISTS", "cf", "LINES"], "cf.packexists"),
-    ] {
-        let error = format!("ERR wrong number of arguments for '{name}' command");
-        cases.push((words.to_vec(), String::leak(error)));
-        cases.push((vec![words[0], words[1], "FIXED", "2"], cases[cases.len() - 1].1));
-    }
-    check_errors(&SETUP, &cases);
-}
 
 #[test]
 fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
@@ -316,7 +237,9 @@ fn short_items_are_no_more_in_number_than_sixteen_byte_items_would_be() {
     assert!(added.bytes()[1..].iter().all(|byte| *byte == 0));
     let found = call(&mut db, "BF.PACKEXISTS k FIXED 1", most, "");
     assert!(found.bytes().iter().all(|byte| *byte == 0), "a line feed was never added");
-    for command in COMMANDS {
+    for command in
+        ["BF.PACKADD bf", "BF.PACKEXISTS bf", "CF.PACKADD cf", "CF.PACKDEL cf", "CF.PACKEXISTS cf"]
+    {
         for layout in ["LINES", "FIXED 1"] {
             let refused = call(&mut db, &format!("{command} {layout}"), &bytes, "").to_string();
             assert_eq!(refused, TOO_MANY, "{command} {layout}");
@@ -328,133 +251,6 @@ fn short_items_are_no_more_in_number_than_sixteen_byte_items_would_be() {
     assert_eq!(call(&mut db, "BF.PACKADD k LINES", &bytes, "").to_string(), TOO_MANY);
     db.run("CONFIG SET bf.max-pack-bytes 16777232");
     assert_eq!(call(&mut db, "BF.PACKADD k LINES", &bytes, "").integer(), 0);
-}
-
-#[test]
-fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
-    let server = Server::strict(&[
-        "appendonly yes",
-        "appendfsync no",
-        "auto-aof-rewrite-percentage 0",
-        "notify-keyspace-events KEA",
-    ]);
-    let mut db = server.connect();
-    db.run("BF.RESERVE n 0.000001 3 NONSCALING");
-    db.run("CF.RESERVE full 3 EXPANSION 0 ERROR 0.000001");
-    let mut listener = server.connect();
-    listener.run("PSUBSCRIBE __keyevent@*");
-    for (command, propagated, event) in [
-        (
-            "BF.PACKADD k FIXED 1 ab",
-            ["MULTI", "BF.RESERVE k", "BF.PACKADD k FIXED 1 ab", "EXEC"].as_slice(),
-            "bf.reserve k, bf.packadd k",
-        ),
-        ("BF.PACKADD k FIXED 1 ab", &[], ""),
-        ("BF.PACKADD k FIXED 1 abc BITS", &["BF.PACKADD k FIXED 1 abc BITS"], "bf.packadd k"),
-        (
-            "BF.PACKADD k FIXED 1 abcd NOCREATE",
-            &["BF.PACKADD k FIXED 1 abcd NOCREATE"],
-            "bf.packadd k",
-        ),
-        ("BF.PACKADD missing FIXED 1 ab NOCREATE", &[], ""),
-        ("BF.PACKADD n FIXED 1 abacdef", &["BF.PACKADD n FIXED 1 abac"], "bf.packadd n"),
-        ("BF.PACKADD n FIXED 1 abacdef", &[], ""),
-        ("BF.PACKEXISTS k FIXED 1 ab", &[], ""),
-        ("BF.PACKADD missing FIXED 2 abc", &[], ""),
-        (
-            "CF.PACKADD c LINES a",
-            &["MULTI", "CF.RESERVE c", "CF.PACKADD c LINES a", "EXEC"],
-            "cf.reserve c, cf.packadd c",
-        ),
-        ("CF.PACKADD full FIXED 1 abacd BITS", &["CF.PACKADD full FIXED 1 aba"], "cf.packadd full"),
-        ("CF.PACKADD full FIXED 1 d", &[], ""),
-        ("CF.PACKADD missing FIXED 1 d NOCREATE", &[], ""),
-        ("CF.PACKDEL full FIXED 1 xay", &["CF.PACKDEL full FIXED 1 xay"], "cf.packdel full"),
-        ("CF.PACKDEL full FIXED 1 xy", &[], ""),
-        ("CF.PACKDEL missing FIXED 1 xy", &[], ""),
-        ("CF.PACKEXISTS full FIXED 1 ab", &[], ""),
-    ] {
-        let before = commands_in_append_only_file(&server).len();
-        db.run("SET marker a");
-        db.line(command);
-        db.run("SET marker b");
-        let after = commands_in_append_only_file(&server);
-        let new = &after[before + 1..after.len() - 1];
-        assert_eq!(new.len(), propagated.len(), "{command}: {new:?}");
-        for (new, propagated) in new.iter().zip(propagated) {
-            // Of a creation, the name and the key.
-            let is_same =
-                new == propagated || propagated.contains("RESERVE") && new.starts_with(propagated);
-            assert!(is_same, "{command}: {new}");
-        }
-        let mut events = Vec::new();
-        let mut markers = 0;
-        while markers < 2 {
-            let message = listener.receive();
-            let [.., channel, key] = message.elements() else { panic!("{message}") };
-            let (channel, key) = (channel.text(), key.text());
-            let (_, event) = channel.split_once(':').expect("an event");
-            match (key.as_str(), event) {
-                ("marker", "set") => markers += 1,
-                (_, "new") => {}
-                _ => events.push(format!("{event} {key}")),
-            }
-        }
-        assert_eq!(events.join(", "), event, "{command}");
-    }
-}
-
-#[test]
-fn an_add_that_changes_nothing_breaks_no_watch() {
-    let server = Server::strict(&[]);
-    let (mut db, mut other) = (server.connect(), server.connect());
-    db.run("BF.PACKADD k FIXED 1 ab");
-    db.run("CF.PACKADD c FIXED 1 ab");
-    for (command, transaction) in [
-        ("BF.PACKADD k FIXED 1 ba", "[+PONG]"),
-        ("BF.PACKADD k FIXED 3 ba", "[+PONG]"),
-        ("BF.PACKEXISTS k FIXED 1 ba", "[+PONG]"),
-        ("CF.PACKDEL c FIXED 1 xy", "[+PONG]"),
-        ("BF.PACKADD k FIXED 1 bac", "_"),
-        ("CF.PACKDEL c FIXED 1 xa", "_"),
-        ("CF.PACKADD c FIXED 1 a", "_"),
-    ] {
-        db.run("WATCH k c");
-        other.line(command);
-        db.run("MULTI");
-        db.run("PING");
-        assert_eq!(db.ask("EXEC"), transaction, "{command}");
-    }
-}
-
-#[test]
-fn a_replica_with_other_settings_holds_the_same() {
-    let primary = Server::start();
-    let replica =
-        primary.replica(&["bf.max-pack-bytes 1", "bf.initial-size 7", "bf.error-rate 0.2"]);
-    let mut db = primary.connect();
-    let mut random = Random::seeded(18);
-    db.run("BF.RESERVE full 0.001 500 NONSCALING");
-    db.run("CF.RESERVE few 500 EXPANSION 0");
-    for _ in 0..300 {
-        let items: Vec<Vec<u8>> =
-            (0..1 + random.below(60)).map(|_| item(random.below(3000))).collect();
-        let layout = random.pick(&LAYOUTS);
-        let command = random.pick(&[
-            "BF.PACKADD k",
-            "BF.PACKADD full",
-            "CF.PACKADD c",
-            "CF.PACKADD few",
-            "CF.PACKDEL c",
-            "CF.PACKDEL few",
-        ]);
-        call(&mut db, &format!("{command} {layout}"), &packed(layout, &items), "");
-    }
-    primary.wait_for(&replica);
-    let mut there = replica.connect();
-    for key in ["k", "full", "c", "few"] {
-        assert_eq!(db.digest(key), there.digest(key), "{key}");
-    }
 }
 
 #[test]

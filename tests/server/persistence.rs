@@ -1,5 +1,6 @@
 //! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
+use crate::effects::APPEND_ONLY;
 use crate::windows::now;
 use splitbloom_harness::{
     add_items, eventually, missing_items, scan_dump, words, Connection, Family, Fingerprint,
@@ -9,15 +10,80 @@ use std::fs;
 
 const MIB: usize = 1 << 20;
 
+/// A way to save, copy or move all filters of a server, which has them afterwards.
+type Way = fn(&mut Server);
+
+const WAYS: [(&str, Way); 9] = [
+    ("an append-only file that was never rewritten", Server::restart),
+    ("a rewritten append-only file with preamble", |server| rewrite_and_restart(server, "yes")),
+    ("a rewritten append-only file of commands", |server| rewrite_and_restart(server, "no")),
+    ("DEBUG RELOAD", debug_reload),
+    ("COPY", |server| {
+        let mut db = server.connect();
+        for Specimen { key, .. } in Specimens::all() {
+            db.run(&format!("COPY {key} {key} DB 1"));
+        }
+        db.run("FLUSHDB");
+        db.run("SWAPDB 0 1");
+    }),
+    ("DUMP and RESTORE", |server| {
+        there_and_back(server, |from, to, Specimen { key, .. }| {
+            let payload = from.connect().call(["DUMP", key]).bytes().to_vec();
+            let reply = to.connect().call([b"RESTORE", key.as_bytes(), b"0", &payload]);
+            assert_eq!(reply.to_string(), "+OK");
+        });
+    }),
+    ("MIGRATE", |server| {
+        there_and_back(server, |from, to, Specimen { key, .. }| {
+            let migrate = format!("MIGRATE 127.0.0.1 {} {key} 0 30000", to.port());
+            assert_eq!(from.connect().ask(&migrate), "+OK");
+            assert_eq!(from.connect().ask(&format!("EXISTS {key}")), ":0");
+        });
+    }),
+    ("SCANDUMP and LOADCHUNK", |server| {
+        there_and_back(server, |from, to, Specimen { family, key, .. }| {
+            let chunks = family.scan_dump(&mut from.connect(), key);
+            let is_fit = |bytes: &[u8]| !bytes.is_empty() && bytes.len() <= MIB;
+            assert!(chunks.iter().all(|(iterator, bytes)| *iterator > 0 && is_fit(bytes)));
+            family.load_chunks(&mut to.connect(), key, &chunks);
+        });
+    }),
+    ("SAVE", save_and_restart),
+];
+
+fn rewrite_and_restart(server: &mut Server, preamble: &str) {
+    let mut db = server.connect();
+    db.run(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
+    rewrite_append_only_file(&mut db);
+    server.restart();
+}
+
+/// Carries each filter to another server, and then back.
+fn there_and_back(here: &Server, carry: fn(&Server, &Server, Specimen)) {
+    let there = Server::start();
+    for (from, to) in [(here, &there), (&there, here)] {
+        Specimens::all().for_each(|specimen| carry(from, to, specimen));
+        from.connect().run("FLUSHALL");
+    }
+}
+
 #[test]
-fn filters_survive_save_and_restart() {
-    let mut server = Server::start();
+fn filters_survive_every_way_to_save_copy_and_move_them() {
+    let mut server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     Specimens::create(&mut db);
+    db.run("BF.INSERT created-by-insert CAPACITY 3 ERROR 0.0001 NONSCALING ITEMS a b c d");
+    db.run("BF.MADD created-by-madd a b c a");
+    db.run("BF.ADD created-by-add a");
     let before = Specimens::fingerprints(&mut db);
-    db.run("SAVE");
+    let everything = db.digest_of_everything();
     server.restart();
-    assert_eq!(Specimens::fingerprints(&mut server.connect()), before);
+    assert_eq!(server.connect().digest_of_everything(), everything);
+    server.connect().run("DEL created-by-insert created-by-madd created-by-add");
+    for (way, go) in WAYS {
+        go(&mut server);
+        assert!(Specimens::fingerprints(&mut server.connect()) == before, "{way}");
+    }
 }
 
 #[test]
@@ -34,128 +100,15 @@ fn filters_survive_a_background_save_while_items_arrive() {
 }
 
 #[test]
-fn filters_survive_a_rewrite_of_the_append_only_file_with_preamble() {
-    survive_rewrite("yes");
-}
-
-#[test]
-fn filters_survive_a_rewrite_of_the_append_only_file_without_preamble() {
-    survive_rewrite("no");
-}
-
-fn survive_rewrite(preamble: &str) {
-    let preamble = format!("aof-use-rdb-preamble {preamble}");
-    let mut server = Server::configured(&["appendonly yes", "appendfsync no", &preamble]);
-    let mut db = server.connect();
-    Specimens::create(&mut db);
-    let before = Specimens::fingerprints(&mut db);
-    db.run("BGREWRITEAOF");
-    rewrite_ends(&mut db);
-    assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
-    server.restart();
-    assert_eq!(Specimens::fingerprints(&mut server.connect()), before);
-}
-
-#[test]
 fn a_rewritten_append_only_file_keeps_the_time_to_live() {
     let mut server =
         Server::configured(&["appendonly yes", "appendfsync no", "aof-use-rdb-preamble no"]);
     let mut db = server.connect();
     db.run("BF.ADD k a");
     db.run("EXPIRE k 1000");
-    db.run("BGREWRITEAOF");
-    rewrite_ends(&mut db);
+    rewrite_append_only_file(&mut db);
     server.restart();
     assert!(server.connect().line("TTL k").integer() > 0);
-}
-
-#[test]
-fn filters_survive_an_append_only_file_that_was_never_rewritten() {
-    let mut server =
-        Server::configured(&["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"]);
-    let mut db = server.connect();
-    Specimens::create(&mut db);
-    db.run("BF.INSERT created-by-insert CAPACITY 3 ERROR 0.0001 NONSCALING ITEMS a b c d");
-    db.run("BF.MADD created-by-madd a b c a");
-    db.run("BF.ADD created-by-add a");
-    let before = Specimens::fingerprints(&mut db);
-    let everything = db.digest_of_everything();
-    server.restart();
-    let mut db = server.connect();
-    assert_eq!(Specimens::fingerprints(&mut db), before);
-    assert_eq!(db.digest_of_everything(), everything);
-}
-
-#[test]
-fn filters_survive_debug_reload() {
-    let server = Server::start();
-    let mut db = server.connect();
-    Specimens::create(&mut db);
-    let before = Specimens::fingerprints(&mut db);
-    db.run("DEBUG RELOAD");
-    assert_eq!(Specimens::fingerprints(&mut db), before);
-}
-
-#[test]
-fn filters_survive_dump_and_restore_into_another_server() {
-    let here = Server::start();
-    let there = Server::start();
-    let mut db = here.connect();
-    Specimens::create(&mut db);
-    let before = Specimens::fingerprints(&mut db);
-    let mut db_there = there.connect();
-    for Specimen { key, .. } in Specimens::all() {
-        let payload = db.call(["DUMP", key]).bytes().to_vec();
-        let reply = db_there.call([b"RESTORE", key.as_bytes(), b"0", &payload]);
-        assert_eq!(reply.to_string(), "+OK");
-    }
-    assert_eq!(Specimens::fingerprints(&mut db_there), before);
-}
-
-#[test]
-fn filters_survive_migrate() {
-    let here = Server::start();
-    let there = Server::start();
-    let mut db = here.connect();
-    Specimens::create(&mut db);
-    let before = Specimens::fingerprints(&mut db);
-    for Specimen { key, .. } in Specimens::all() {
-        assert_eq!(db.ask(&format!("MIGRATE 127.0.0.1 {} {key} 0 30000", there.port())), "+OK");
-    }
-    assert_eq!(Specimens::fingerprints(&mut there.connect()), before);
-    assert_eq!(db.ask("DBSIZE"), ":0");
-}
-
-#[test]
-fn filters_survive_copy() {
-    let server = Server::start();
-    let mut db = server.connect();
-    Specimens::create(&mut db);
-    let before = Specimens::fingerprints(&mut db);
-    for Specimen { key, .. } in Specimens::all() {
-        db.run(&format!("COPY {key} {key} DB 1"));
-    }
-    db.run("FLUSHDB");
-    db.run("SELECT 1");
-    assert_eq!(Specimens::fingerprints(&mut db), before);
-}
-
-#[test]
-fn filters_survive_scandump_and_loadchunk_into_another_server() {
-    let here = Server::start();
-    let there = Server::start();
-    let mut db = here.connect();
-    Specimens::create(&mut db);
-    let before = Specimens::fingerprints(&mut db);
-    let mut db_there = there.connect();
-    for Specimen { family, key, .. } in Specimens::all() {
-        let chunks = family.scan_dump(&mut db, key);
-        assert!(chunks
-            .iter()
-            .all(|(iterator, bytes)| *iterator > 0 && !bytes.is_empty() && bytes.len() <= MIB));
-        family.load_chunks(&mut db_there, key, &chunks);
-    }
-    assert_eq!(Specimens::fingerprints(&mut db_there), before);
 }
 
 #[test]
@@ -213,8 +166,7 @@ fn a_sparse_filter_of_any_capacity_is_small_in_every_file_and_dump() {
         db.run("SAVE");
         let file = fs::metadata(server.folder().join("dump.rdb")).expect("a file");
         assert!(file.len() < MOST);
-        db.run("BGREWRITEAOF");
-        rewrite_ends(&mut db);
+        rewrite_append_only_file(&mut db);
         assert!(db.info_number("persistence", "aof_base_size") < MOST as i64);
         let digest = db.digest("k");
         server.restart();
@@ -244,20 +196,24 @@ fn create_large(db: &mut Connection) -> [(Family, &'static str); 4] {
 
 #[test]
 fn a_partly_loaded_filter_can_be_saved_reloaded_and_completed() {
+    let mut server = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let mut db = server.connect();
+    let all = create_large(&mut db).map(|(family, key)| {
+        let before = Fingerprint::of(&mut db, family, key, LARGE);
+        (family, before, family.scan_dump(&mut db, key))
+    });
+    db.run("FLUSHALL");
+    rewrite_append_only_file(&mut db);
     for journey in
-        [save_and_restart, debug_reload, dump_and_restore, copy_and_rename, append_only_restart]
+        [debug_reload, dump_and_restore, copy_and_rename, append_only_restart, save_and_restart]
     {
-        let mut server = Server::configured(&["appendonly yes", "appendfsync no"]);
-        let mut db = server.connect();
-        for (family, key) in create_large(&mut db) {
-            let before = Fingerprint::of(&mut db, family, key, LARGE);
-            let chunks = family.scan_dump(&mut db, key);
+        for (family, before, chunks) in &all {
             let (first, rest) = chunks.split_at(chunks.len() / 2);
-            family.load_chunks(&mut db, "part", first);
+            family.load_chunks(&mut server.connect(), "part", first);
             journey(&mut server);
-            db = server.connect();
+            let mut db = server.connect();
             family.load_chunks(&mut db, "part", rest);
-            assert_eq!(Fingerprint::of(&mut db, family, "part", LARGE), before);
+            assert_eq!(&Fingerprint::of(&mut db, *family, "part", LARGE), before);
             db.run("DEL part");
         }
     }
@@ -290,16 +246,15 @@ fn copy_and_rename(server: &mut Server) {
 }
 
 fn append_only_restart(server: &mut Server) {
-    let mut db = server.connect();
-    db.run("CONFIG SET aof-use-rdb-preamble no");
-    db.run("BGREWRITEAOF");
-    rewrite_ends(&mut db);
-    server.restart();
+    rewrite_and_restart(server, "no");
 }
 
-fn rewrite_ends(db: &mut Connection) {
+/// Rewrites it, and waits for the end.
+pub fn rewrite_append_only_file(db: &mut Connection) {
+    db.run("BGREWRITEAOF");
     eventually("the rewrite ends", || {
         db.info("persistence", "aof_rewrite_in_progress") == "0"
             && db.info("persistence", "aof_rewrite_scheduled") == "0"
     });
+    assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
 }

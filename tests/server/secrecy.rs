@@ -1,7 +1,8 @@
 //! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that
 //! shows commands or states shows it.
 
-use splitbloom_harness::{eventually, Connection, Family, Reply, Server};
+use crate::persistence::rewrite_append_only_file;
+use splitbloom_harness::{Connection, Family, Reply, Server};
 
 const SEED: &str = "5eed5eed5eed5eed";
 /// The same, as a chunk of SCANDUMP has it, in the escapes of MONITOR and SLOWLOG.
@@ -185,11 +186,7 @@ fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
         let hash = chunks[0].1[SHOWN_BYTES..][..8].to_vec();
         for rewritten in [false, true] {
             if rewritten {
-                db.run("BGREWRITEAOF");
-                eventually("the file is rewritten", || {
-                    let busy = ["aof_rewrite_in_progress", "aof_rewrite_scheduled"];
-                    busy.iter().all(|field| db.info("persistence", field) == "0")
-                });
+                rewrite_append_only_file(&mut db);
             }
             server.restart();
             db = server.connect();

@@ -49,23 +49,6 @@ fn resp3_replies_are_booleans_but_for_counts_and_insertnx() {
 }
 
 #[test]
-fn reads_of_a_missing_key_return_zero_and_do_not_create_it() {
-    let server = Server::start();
-    server.connect().converse(&[
-        ("CF.EXISTS k a", ":0"),
-        ("CF.MEXISTS k a b", "[:0, :0]"),
-        ("CF.COUNT k a", ":0"),
-        ("EXISTS k", ":0"),
-    ]);
-    server.connect_resp3().converse(&[
-        ("CF.EXISTS k a", "#f"),
-        ("CF.MEXISTS k a b", "[#f, #f]"),
-        ("CF.COUNT k a", ":0"),
-        ("EXISTS k", ":0"),
-    ]);
-}
-
-#[test]
 fn a_full_filter_refuses_copies_and_knows_the_items_that_it_has() {
     let server = Server::start();
     let mut db = server.connect();

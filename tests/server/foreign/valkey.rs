@@ -1,6 +1,7 @@
 //! What valkey-bloom wrote loads, whichever way it comes, and lives on under its type's name.
 
 use super::reading::server_with_log;
+use crate::persistence::rewrite_append_only_file;
 use crate::replication::{assert_equal_keys, assert_no_error_line};
 use splitbloom_harness::samples::{
     loads, payload, rdb_for_all_servers, strangers_found, AOF_OF_VALKEY_BLOOM, OF_VALKEY_BLOOM,
@@ -84,11 +85,7 @@ fn a_filter_of_valkey_bloom_lives_on_as_any_other() {
     assert_eq!(db.digest("growing"), digest);
     assert_eq!(db.ask("TYPE growing"), "+bloomfltr");
     // The log has chunks of ours, which make filters of the usual type.
-    db.run("BGREWRITEAOF");
-    splitbloom_harness::eventually("the log is rewritten", || {
-        db.info("persistence", "aof_rewrite_in_progress") == "0"
-            && db.info("persistence", "aof_rewrite_scheduled") == "0"
-    });
+    rewrite_append_only_file(&mut db);
     server.restart();
     let mut db = server.connect();
     assert_eq!(db.digest("growing"), digest);

@@ -1,81 +1,12 @@
 //! What is replicated, logged and signalled of filters that forget.
 
-use crate::keyspace::events_of;
-use crate::replication::{assert_equal_keys, assert_no_error_line, without_seed, APPEND_ONLY};
+use crate::effects::{events_of, APPEND_ONLY};
+use crate::persistence::rewrite_append_only_file;
+use crate::replication::{assert_equal_keys, assert_no_error_line};
 use crate::windows::{field, now};
 use splitbloom_harness::{
     add_items, commands_in_append_only_file, eventually, load_chunks, scan_dump, Connection, Server,
 };
-
-/// Commands with the time that the server gave them shown as `…`.
-fn without_time(command: &str) -> String {
-    let mut words: Vec<&str> = command.split(' ').collect();
-    let given = words.iter().position(|word| *word == "AT").map(|at| at + 1);
-    if let Some(time) = given.filter(|time| words[*time].len() == 13) {
-        words[time] = "…";
-    }
-    without_seed(&words.join(" "))
-}
-
-#[test]
-fn commands_are_propagated_with_their_time() {
-    const RESERVE: &str = "BF.RESERVE k 0.000001 100 EXPANSION 2 WINDOW 500 SLICES 8 SEED …";
-    let server = Server::configured(&APPEND_ONLY);
-    let mut db = server.connect();
-    for (command, propagated) in [
-        (
-            "BF.RESERVE r 0.01 9 slices 3 window 60 renew",
-            ["BF.RESERVE r 0.01 9 EXPANSION 2 WINDOW 60 SLICES 3 RENEW SEED …"].as_slice(),
-        ),
-        (
-            "BF.RESERVE f 0.0001 2 WINDOW 999 NONSCALING",
-            &["BF.RESERVE f 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
-        ),
-        (
-            "BF.INSERT k ERROR 0.000001 WINDOW 500 ITEMS a",
-            &["MULTI", RESERVE, "BF.INSERT k AT … ITEMS a", "EXEC"],
-        ),
-        ("BF.ADD k a", &[]),
-        ("BF.ADD k b", &["BF.INSERT k AT … ITEMS b"]),
-        ("BF.MADD k a b", &[]),
-        ("BF.MADD k a c b", &["BF.INSERT k AT … ITEMS a c b"]),
-        ("BF.INSERT k AT 100000000005 NOCREATE ITEMS a", &[]),
-        ("BF.INSERT k AT 100000000005 ITEMS d", &["BF.INSERT k AT 100000000005 ITEMS d"]),
-        ("BF.PACKADD k LINES b", &[]),
-        ("BF.PACKADD k LINES p", &["BF.PACKADD k AT … LINES p"]),
-        (
-            "BF.PACKADD k AT 100000000005 FIXED 1 qa BITS",
-            &["BF.PACKADD k AT 100000000005 FIXED 1 qa"],
-        ),
-        ("BF.MADD f a", &["BF.INSERT f AT … ITEMS a"]),
-        ("BF.PACKADD f FIXED 1 abc", &["BF.PACKADD f AT … FIXED 1 ab"]),
-        (
-            "BF.RESERVE g 0.0001 2 WINDOW 999 NONSCALING",
-            &["BF.RESERVE g 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
-        ),
-        ("BF.MADD g a b c", &["BF.INSERT g AT … ITEMS a b"]),
-        ("BF.MADD f c", &[]),
-        ("BF.INSERT r AT 100000001000 ITEMS a", &["BF.INSERT r AT 100000001000 ITEMS a"]),
-        ("BF.INSERT r AT 100000001000 ITEMS a", &[]),
-        // Renewed.
-        ("BF.INSERT r AT 100000021000 ITEMS a", &["BF.INSERT r AT 100000021000 ITEMS a"]),
-        ("BF.FORGET k 100000000005", &[]),
-        ("BF.EXISTS k a", &[]),
-        ("BF.INFO k FULL", &[]),
-        ("BF.INSERT k AT 9007199254740991 ITEMS z", &[]),
-    ] {
-        let before = commands_in_append_only_file(&server).len();
-        db.line(command);
-        let after = commands_in_append_only_file(&server);
-        // The sweeper may have a step of its own in between.
-        let new: Vec<String> = after[before..]
-            .iter()
-            .filter(|command| !command.starts_with("BF.FORGET r"))
-            .map(|command| without_time(command))
-            .collect();
-        assert_eq!(new, propagated, "{command}");
-    }
-}
 
 #[test]
 fn forgetting_is_propagated_and_sends_no_event() {
@@ -207,11 +138,7 @@ fn a_restart_knows_what_is_to_be_forgotten() {
         assert_eq!(db.ask("BF.MEXISTS long a b"), "[:1, :1]");
         assert_eq!(db.digest("long"), digest);
         wait_until_swept(&mut db, &["old", "w"], 2);
-        db.run("BGREWRITEAOF");
-        eventually("the file is rewritten", || {
-            db.info("persistence", "aof_rewrite_in_progress") == "0"
-                && db.info("persistence", "aof_rewrite_scheduled") == "0"
-        });
+        rewrite_append_only_file(&mut db);
         db.run("BF.ADD long c");
         let all = db.digest_of_everything();
         db.run("DEBUG RELOAD");

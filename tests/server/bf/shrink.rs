@@ -1,9 +1,9 @@
 //! BF.SHRINK, and BF.MERGE of filters of unequal size.
 
+use crate::effects::{events_of, propagated_by, APPEND_ONLY};
 use crate::errors::check_errors;
-use splitbloom_harness::{
-    add_items, commands_in_append_only_file, missing_items, scan_dump, Random, Reply, Server,
-};
+use crate::replication::assert_replica_and_files_agree;
+use splitbloom_harness::{add_items, missing_items, Random, Reply, Server};
 
 const SEED: &str = "SEED 0123456789abcdef";
 
@@ -40,15 +40,7 @@ fn a_shrunk_filter_is_the_one_that_was_reserved_so() {
         assert_eq!(db.line("BF.SHRINK large").integer(), capacity);
         // It goes on as any other filter.
         add_items(&mut db, "copy", 20_000..30_000);
-        let all = db.digest_of_everything();
-        primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest_of_everything(), all);
-        db.run("CONFIG SET bf.max-merge-bytes 1");
-        db.run("DEBUG LOADAOF");
-        assert_eq!(db.digest_of_everything(), all);
-        db.run("DEBUG RELOAD");
-        assert_eq!(db.digest_of_everything(), all);
-        db.run("CONFIG SET bf.max-merge-bytes 64mb");
+        assert_replica_and_files_agree(&primary, &replica);
     }
 }
 
@@ -69,30 +61,20 @@ fn the_size_of_a_shrunk_filter_is_foretold() {
 
 #[test]
 fn only_what_took_effect_is_replicated_and_announced() {
-    let server = Server::configured(&[
-        "appendonly yes",
-        "appendfsync no",
-        "auto-aof-rewrite-percentage 0",
-        "notify-keyspace-events KEA",
-    ]);
+    let server = Server::configured(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat());
     let mut db = server.connect();
     db.run(&format!("BF.RESERVE k 0.01 1000000 {SEED}"));
     add_items(&mut db, "k", 0..100);
-    let mut listener = server.connect();
-    listener.run("PSUBSCRIBE __keyevent@0__:bf.*");
-    let before = commands_in_append_only_file(&server).len();
-    let capacity = db.line("BF.SHRINK k CAPACITY 20000").integer();
-    assert_eq!(db.line("BF.SHRINK k CAPACITY 20000").integer(), capacity);
-    db.run("BF.RESERVE marker 0.01 10");
-    let after = commands_in_append_only_file(&server);
-    assert_eq!(after[before], format!("BF.SHRINK k CAPACITY {capacity}"));
-    assert_eq!(after.len(), before + 2);
-    let mut next = || {
-        let message = listener.receive();
-        let [.., channel, _] = message.elements() else { panic!("{message}") };
-        channel.text().rsplit(':').next().expect("an event").to_owned()
-    };
-    assert_eq!((next().as_str(), next().as_str()), ("bf.shrink", "bf.reserve"));
+    for is_effective in [true, false] {
+        let mut replicated = Vec::new();
+        let events = events_of(&server, |db| {
+            replicated = propagated_by(&server, db, "BF.SHRINK k CAPACITY 20000");
+        });
+        let capacity = db.line("BF.INFO k CAPACITY").elements()[0].integer();
+        let all = [format!("BF.SHRINK k CAPACITY {capacity}"), "bf.shrink k".to_owned()];
+        let expected = if is_effective { all.to_vec() } else { Vec::new() };
+        assert_eq!([replicated, events].concat(), expected);
+    }
 }
 
 #[test]
@@ -101,43 +83,27 @@ fn every_error_of_shrinking_changes_nothing() {
         "BF.RESERVE k 0.01 1000000 SEED 0123456789abcdef",
         "BF.MADD k a b c",
         "BF.RESERVE window 0.01 1000 WINDOW 60",
-        "SET text a",
-        "CF.ADD cf a",
         "CONFIG SET bf.max-merge-bytes 1",
     ];
-    let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
-    let arity = "ERR wrong number of arguments for 'bf.shrink' command";
-    let range = "ERR capacity must be in the range [1, 1099511627776]";
-    let lines = [
-        ("BF.SHRINK", arity),
-        ("BF.SHRINK k CAPACITY", arity),
-        ("BF.SHRINK k CAPACITY 1 2", arity),
-        ("BF.SHRINK k SIZE 1", "ERR syntax error"),
-        ("BF.SHRINK k CAPACITY x", "ERR bad capacity"),
-        ("BF.SHRINK k CAPACITY 0", range),
-        ("BF.SHRINK k CAPACITY 2", "ERR the filter has more items than that capacity"),
-        ("BF.SHRINK missing", "ERR not found"),
-        ("BF.SHRINK text", wrong_type),
-        ("BF.SHRINK cf", wrong_type),
-        ("BF.SHRINK window", "ERR filters of this kind cannot be shrunk"),
-        ("BF.SHRINK k", "ERR filter to shrink would exceed bf.max-merge-bytes"),
-    ];
-    let cases = lines.map(|(line, error)| (line.split(' ').collect(), error));
-    check_errors(&setup, &cases);
-}
-
-#[test]
-fn a_filter_that_is_being_loaded_is_not_shrunk() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run(&format!("BF.RESERVE k 0.01 2000000 {SEED}"));
-    add_items(&mut db, "k", 0..100_000);
-    let (iterator, bytes) = scan_dump(&mut db, "k").swap_remove(0);
-    let iterator = iterator.to_string();
-    db.call([b"BF.LOADCHUNK", b"part".as_slice(), iterator.as_bytes(), &bytes]);
-    let digest = db.digest_of_everything();
-    assert_eq!(db.ask("BF.SHRINK part"), "-ERR filter is being loaded");
-    assert_eq!(db.digest_of_everything(), digest);
+    let errors = "
+ERR wrong number of arguments for 'NAME' command
+    BF.SHRINK<| k CAPACITY| k CAPACITY 1 2>
+ERR syntax error
+    BF.SHRINK k SIZE 1
+ERR bad capacity
+    BF.SHRINK k CAPACITY x
+ERR capacity must be in the range [1, 1099511627776]
+    BF.SHRINK k CAPACITY 0
+ERR the filter has more items than that capacity
+    BF.SHRINK k CAPACITY 2
+ERR not found
+    BF.SHRINK missing
+ERR filters of this kind cannot be shrunk
+    BF.SHRINK window
+ERR filter to shrink would exceed bf.max-merge-bytes
+    BF.SHRINK k
+";
+    check_errors(&setup, errors);
 }
 
 #[test]
@@ -172,12 +138,7 @@ fn filters_of_unequal_size_unite_at_the_smallest_of_their_sizes() {
             assert!(now >= least && now <= least + least / 100, "{now} of {least}");
         }
     }
-    let all = db.digest_of_everything();
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest_of_everything(), all);
-    db.run("CONFIG SET bf.max-merge-bytes 1");
-    db.run("DEBUG LOADAOF");
-    assert_eq!(db.digest_of_everything(), all);
+    assert_replica_and_files_agree(&primary, &replica);
 }
 
 #[test]
@@ -204,11 +165,7 @@ fn a_union_above_the_error_rate_is_refused_unless_it_is_forced() {
     assert_eq!(db.ask("BF.MERGE a 1 b force"), "+OK");
     assert_eq!(db.ask("COMMAND GETKEYS BF.MERGE a 1 b FORCE"), "[$a, $b]");
     assert_eq!(missing_items(&mut db, "a", 0..18_000), 0);
-    let all = db.digest_of_everything();
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest_of_everything(), all);
-    db.run("DEBUG LOADAOF");
-    assert_eq!(db.digest_of_everything(), all);
+    assert_replica_and_files_agree(&primary, &replica);
 }
 
 #[test]

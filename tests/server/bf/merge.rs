@@ -1,9 +1,8 @@
 //! BF.MERGE: the union of filters that were created alike.
 
 use crate::errors::check_errors;
-use splitbloom_harness::{
-    add_items, commands_in_append_only_file, missing_items, scan_dump, Connection, Random, Server,
-};
+use crate::replication::assert_replica_and_files_agree;
+use splitbloom_harness::{add_items, missing_items, scan_dump, Connection, Random, Server};
 
 const SEED: &str = "SEED 0123456789abcdef";
 
@@ -94,39 +93,32 @@ fn every_error_names_what_differs_and_changes_nothing() {
         "CF.ADD cf a",
         "CONFIG SET bf.max-merge-bytes 65535",
     ];
-    let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
-    let arity = "ERR wrong number of arguments for 'bf.merge' command";
-    let kind = "ERR filters of this kind cannot be merged";
-    let numbers = "ERR number of keys does not match the keys given";
-    let lines = [
-        ("BF.MERGE a", arity),
-        ("BF.MERGE a 1", arity),
-        ("BF.MERGE a x a", "ERR bad number of keys"),
-        ("BF.MERGE a 0 a", "ERR bad number of keys"),
-        ("BF.MERGE a -1 a", "ERR bad number of keys"),
-        ("BF.MERGE a 9223372036854775808 a", "ERR bad number of keys"),
-        ("BF.MERGE a 2 a", numbers),
-        ("BF.MERGE a 1 a a", numbers),
-        ("BF.MERGE a 9223372036854775807 a", numbers),
-        ("BF.MERGE a 1 missing", "ERR not found"),
-        ("BF.MERGE missing 1 missing", "ERR not found"),
-        ("BF.MERGE missing 2 a missing", "ERR not found"),
-        ("BF.MERGE text 1 a", wrong_type),
-        ("BF.MERGE cf 1 a", wrong_type),
-        ("BF.MERGE a 1 text", wrong_type),
-        ("BF.MERGE a 1 cf", wrong_type),
-        ("BF.MERGE a 1 window", kind),
-        ("BF.MERGE window 1 a", kind),
-        ("BF.MERGE new 2 window window", kind),
-        ("BF.MERGE a 1 rate", "ERR filters differ in error rate"),
-        ("BF.MERGE a 1 capacity", "ERR filters differ in capacity"),
-        ("BF.MERGE a 1 fixed", "ERR filters differ in expansion"),
-        ("BF.MERGE a 1 seed", "ERR filters differ in seed"),
-        ("BF.MERGE new 2 a seed", "ERR filters differ in seed"),
-        ("BF.MERGE empty 1 full", "ERR filters to merge would exceed bf.max-merge-bytes"),
-    ];
-    let cases = lines.map(|(line, error)| (line.split(' ').collect(), error));
-    check_errors(&setup, &cases);
+    let errors = "
+ERR wrong number of arguments for 'NAME' command
+    BF.MERGE a<| 1>
+ERR bad number of keys
+    BF.MERGE a <x|0|-1|9223372036854775808> a
+ERR number of keys does not match the keys given
+    BF.MERGE a <2 a|1 a a|9223372036854775807 a>
+ERR not found
+    BF.MERGE <a|missing> 1 missing
+    BF.MERGE missing 2 a missing
+WRONGTYPE Operation against a key holding the wrong kind of value
+    BF.MERGE <text 1 a|cf 1 a|a 1 text|a 1 cf>
+ERR filters of this kind cannot be merged
+    BF.MERGE <a 1 window|window 1 a|new 2 window window>
+ERR filters differ in error rate
+    BF.MERGE a 1 rate
+ERR filters differ in capacity
+    BF.MERGE a 1 capacity
+ERR filters differ in expansion
+    BF.MERGE a 1 fixed
+ERR filters differ in seed
+    BF.MERGE <a 1|new 2 a> seed
+ERR filters to merge would exceed bf.max-merge-bytes
+    BF.MERGE empty 1 full
+";
+    check_errors(&setup, errors);
 }
 
 #[test]
@@ -172,80 +164,12 @@ fn the_pages_of_the_destination_that_a_union_touches_count_too() {
     assert_eq!(db.ask("BF.MERGE large 1 small"), "+OK");
     assert_eq!(missing_items(&mut db, "large", 0..200_300), 0);
     assert_eq!(db.digest("shared"), digest);
-    primary.wait_for(&replica);
-    let all = db.digest_of_everything();
-    assert_eq!(replica.connect().digest_of_everything(), all);
-    db.run("CONFIG SET bf.max-merge-bytes 1");
-    db.run("DEBUG LOADAOF");
-    assert_eq!(db.digest_of_everything(), all);
-}
-
-#[test]
-fn a_filter_that_is_being_loaded_is_not_merged() {
-    let server = Server::start();
-    let mut db = server.connect();
-    reserve(&mut db, &["a", "b"], "0.01 2000000");
-    add_items(&mut db, "b", 0..100_000);
-    let (iterator, bytes) = scan_dump(&mut db, "b").swap_remove(0);
-    let iterator = iterator.to_string();
-    db.call([b"BF.LOADCHUNK", b"part".as_slice(), iterator.as_bytes(), &bytes]);
-    let digest = db.digest_of_everything();
-    for command in ["BF.MERGE a 1 part", "BF.MERGE part 1 b", "BF.MERGE new 2 b part"] {
-        assert_eq!(db.ask(command), "-ERR filter is being loaded", "{command}");
-    }
-    assert_eq!(db.digest_of_everything(), digest);
-}
-
-#[test]
-fn unions_are_replicated_and_announced_once_and_only_if_they_change_something() {
-    let server = Server::configured(&[
-        "appendonly yes",
-        "appendfsync no",
-        "auto-aof-rewrite-percentage 0",
-        "notify-keyspace-events KEA",
-    ]);
-    let mut db = server.connect();
-    reserve(&mut db, &["a", "b", "empty"], "0.01 1000");
-    db.run("BF.ADD a x");
-    db.run("BF.ADD b y");
-    let mut listener = server.connect();
-    listener.run("PSUBSCRIBE __keyevent@0__:bf.*");
-    for (command, events) in [
-        ("BF.MERGE new 2 a b", ["bf.reserve", "bf.merge"].as_slice()),
-        ("BF.MERGE new 2 a b", &[]),
-        ("BF.MERGE new 1 empty", &[]),
-        ("BF.MERGE also 1 empty", &["bf.reserve", "bf.merge"]),
-        ("BF.MERGE a 1 b", &["bf.merge"]),
-        ("BF.MERGE a 1 missing", &[]),
-    ] {
-        let before = commands_in_append_only_file(&server).len();
-        db.line(command);
-        db.run("BF.RESERVE marker 0.01 10");
-        db.run("DEL marker");
-        let after = commands_in_append_only_file(&server);
-        let new = &after[before..after.len() - 2];
-        assert_eq!(new.len(), usize::from(!events.is_empty()), "{command}");
-        assert!(new.iter().all(|line| line == command), "{new:?}");
-        let mut announced = Vec::new();
-        loop {
-            let message = listener.receive();
-            let [.., channel, key] = message.elements() else { panic!("{message}") };
-            if key.text() == "marker" {
-                break;
-            }
-            let channel = channel.text();
-            announced.push(channel.rsplit(':').next().expect("an event").to_owned());
-        }
-        assert_eq!(announced, events, "{command}");
-    }
-    let digest = db.digest_of_everything();
-    db.run("DEBUG LOADAOF");
-    assert_eq!(db.digest_of_everything(), digest);
+    assert_replica_and_files_agree(&primary, &replica);
 }
 
 #[test]
 fn a_replica_with_other_settings_holds_the_same_unions() {
-    let primary = Server::start();
+    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
     let replica =
         primary.replica(&["bf.max-merge-bytes 1", "bf.max-filter-bytes 1", "bf.error-rate 0.2"]);
     let mut db = primary.connect();
@@ -262,11 +186,7 @@ fn a_replica_with_other_settings_holds_the_same_unions() {
             db.run(&format!("BF.MERGE {to} 2 {one} {other} FORCE"));
         }
     }
-    primary.wait_for(&replica);
-    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
-    db.run("SAVE");
-    db.run("DEBUG RELOAD NOSAVE");
-    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
+    assert_replica_and_files_agree(&primary, &replica);
 }
 
 #[test]

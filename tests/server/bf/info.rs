@@ -1,0 +1,182 @@
+//! BF.INFO and BF.DEBUG.
+
+use splitbloom_harness::{add_items, Reply, Server};
+
+/// The fields of the long form, of every filter.
+pub const FULL_FIELDS: &str = "Capacity, Size, Number of filters, Number of items inserted, \
+                               Expansion rate, Error rate, Expected false positive rate, \
+                               Estimated items, Fill, Bits per item, Segments allocated, \
+                               Segments reserved, Capacity if shrunk, Size if shrunk, Sub-filters, \
+                               Table";
+const TABLE_FIELDS: &str = "Items, Error rate, Expected false positive rate, Pages, Bytes";
+const SUB_FILTER_FIELDS: &str =
+    "Capacity, Items, Error rate, Sub-bitmap bytes, Hashes, Bytes, Set bits, Guard";
+
+/// The names of the fields.
+pub fn names(info: &Reply) -> String {
+    let names: Vec<String> = info.pairs().into_iter().map(|(name, _)| name).collect();
+    names.join(", ")
+}
+
+#[test]
+fn info_has_exactly_five_fields_in_order() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 1000 EXPANSION 3");
+    db.run("BF.MADD k a b");
+    let size = db.line("BF.INFO k SIZE").elements()[0].integer();
+    let flat = format!(
+        "[+Capacity, :1000, +Size, :{size}, +Number of filters, :1, +Number of items inserted, \
+         :2, +Expansion rate, :3]"
+    );
+    assert_eq!(db.ask("BF.INFO k"), flat);
+    let map = format!(
+        "{{+Capacity: :1000, +Size: :{size}, +Number of filters: :1, +Number of items inserted: \
+         :2, +Expansion rate: :3}}"
+    );
+    assert_eq!(server.connect_resp3().ask("BF.INFO k"), map);
+}
+
+#[test]
+fn info_of_one_field_is_its_value_alone() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 1000 EXPANSION 3");
+    db.run("BF.ADD k a");
+    db.converse(&[
+        ("BF.INFO k CAPACITY", "[:1000]"),
+        ("BF.INFO k capacity", "[:1000]"),
+        ("BF.INFO k Filters", "[:1]"),
+        ("BF.INFO k ITEMS", "[:1]"),
+        ("BF.INFO k EXPANSION", "[:3]"),
+    ]);
+    let size = db.line("BF.INFO k").field("Size").integer();
+    assert_eq!(db.ask("BF.INFO k SIZE"), format!("[:{size}]"));
+    let mut db = server.connect_resp3();
+    db.converse(&[
+        ("BF.INFO k CAPACITY", "{+Capacity: :1000}"),
+        ("BF.INFO k FILTERS", "{+Number of filters: :1}"),
+        ("BF.INFO k ITEMS", "{+Number of items inserted: :1}"),
+        ("BF.INFO k EXPANSION", "{+Expansion rate: :3}"),
+    ]);
+    assert_eq!(db.ask("BF.INFO k SIZE"), format!("{{+Size: :{size}}}"));
+}
+
+#[test]
+fn a_non_scaling_filter_has_no_expansion_rate() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 1000 NONSCALING");
+    assert_eq!(db.ask("BF.INFO k EXPANSION"), "[_]");
+    assert_eq!(db.line("BF.INFO k").field("Expansion rate"), Reply::Null);
+    let mut db = server.connect_resp3();
+    assert_eq!(db.ask("BF.INFO k EXPANSION"), "{+Expansion rate: _}");
+    assert_eq!(db.line("BF.INFO k").field("Expansion rate"), Reply::Null);
+}
+
+#[test]
+fn size_agrees_with_memory_usage() {
+    /// The server's part: the key, its entry in the table, the value's header.
+    const OVERHEAD: i64 = 200;
+    let server = Server::start();
+    let mut db = server.connect();
+    for (key, parameters) in [("small", "0.01 100"), ("big", "0.001 1000000")] {
+        db.run(&format!("BF.RESERVE {key} {parameters}"));
+        add_items(&mut db, key, 0..50_000);
+        let size = db.line(&format!("BF.INFO {key} SIZE")).elements()[0].integer();
+        let usage = db.line(&format!("MEMORY USAGE {key}")).integer();
+        assert!(
+            (0..OVERHEAD).contains(&(usage - size)),
+            "{key}: size {size}, memory usage {usage}"
+        );
+    }
+}
+
+#[test]
+fn info_full_has_all_fields_in_order() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("DEL k");
+        db.run("BF.RESERVE k 0.01 1000");
+        add_items(&mut db, "k", 0..900);
+        let info = db.line("BF.INFO k FULL");
+        assert_eq!(names(&info), FULL_FIELDS);
+        let sub_filters = info.field("Sub-filters");
+        assert_eq!(sub_filters.elements().len(), 1);
+        assert_eq!(names(&sub_filters.elements()[0]), SUB_FILTER_FIELDS);
+        assert!(matches!(info.field("Table"), Reply::Null));
+        add_items(&mut db, "k", 900..2_000);
+        let table = db.line("BF.INFO k FULL").field("Table");
+        assert_eq!(names(&table), TABLE_FIELDS);
+    }
+}
+
+#[test]
+fn info_full_numbers_agree_with_each_other() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("DEL k");
+        db.run("BF.RESERVE k 0.01 100000 NONSCALING");
+        let new = add_items(&mut db, "k", 0..100_000) as i64;
+        let info = db.line("BF.INFO k FULL");
+        let double = |name: &str| info.field(name).double();
+        let integer = |name: &str| info.field(name).integer();
+        assert_eq!(double("Error rate"), 0.01);
+        assert!((0.0085..0.0105).contains(&double("Expected false positive rate")), "{info}");
+        assert!((98_000..102_000).contains(&integer("Estimated items")), "{info}");
+        assert!((0.3..0.7).contains(&double("Fill")), "{info}");
+        assert!((9.5..10.5).contains(&double("Bits per item")), "{info}");
+        assert_eq!(integer("Number of items inserted"), new);
+        assert_eq!(integer("Segments allocated"), integer("Segments reserved"));
+        let sub_filter = info.field("Sub-filters").elements()[0].clone();
+        assert_eq!(sub_filter.field("Capacity").integer(), 100_000);
+        assert_eq!(sub_filter.field("Items").integer(), new);
+        assert_eq!(sub_filter.field("Sub-bitmap bytes").integer(), 64);
+        let bits = 8.0 * sub_filter.field("Bytes").integer() as f64;
+        let fill = sub_filter.field("Set bits").integer() as f64 / bits;
+        assert!((fill - double("Fill")).abs() < 1e-6, "{fill} in {info}");
+    }
+}
+
+#[test]
+fn debug_shows_a_line_for_the_filter_and_one_for_each_part() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("DEL k");
+        db.run("BF.RESERVE k 0.01 4 SEED 0123456789abcdef");
+        let empty = db.ask("BF.DEBUG k");
+        assert!(empty.starts_with("[$size:0, $bytes:"), "{empty}");
+        assert!(empty.ends_with(" ratio:0.00666667]"), "{empty}");
+        add_items(&mut db, "k", 0..100);
+        let debug = db.line("BF.DEBUG k");
+        let lines: Vec<String> = debug.elements().iter().map(Reply::text).collect();
+        assert_eq!(lines[0], format!("size:{}", db.ask("BF.CARD k").replace(':', "")));
+        let info = db.line("BF.INFO k FULL");
+        let sub_filters = info.field("Sub-filters");
+        assert_eq!(sub_filters.elements().len(), 1);
+        let [_, of_sub_filter, of_table] = &lines[..] else {
+            panic!("three lines: {lines:?}");
+        };
+        let table = info.field("Table");
+        let (items, bytes) = (table.field("Items").integer(), table.field("Bytes").integer());
+        let bits = bytes * 8;
+        assert_eq!(
+            *of_table,
+            format!(
+                "bytes:{bytes} bits:{bits} hashes:1 hashwidth:64 capacity:{items} size:{items} \
+                 ratio:0.00333333"
+            )
+        );
+        for (line, sub_filter) in [of_sub_filter].iter().zip(sub_filters.elements()) {
+            let number = |name: &str| sub_filter.field(name).integer();
+            let (bytes, hashes) = (number("Bytes"), number("Hashes"));
+            let (capacity, items) = (number("Capacity"), number("Items"));
+            let begins = format!(
+                "bytes:{bytes} bits:{} hashes:{hashes} hashwidth:64 capacity:{capacity} \
+                 size:{items} ratio:",
+                bytes * 8
+            );
+            assert!(line.starts_with(&begins), "{line}, not {begins}");
+        }
+    }
+}
