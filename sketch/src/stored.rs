@@ -33,23 +33,6 @@ pub trait Sketch: Sized + Send + Sync + 'static {
     /// The type of RedisBloom's values, and perhaps the one of values that RedisBloom cannot
     /// represent.
     fn natives() -> &'static [NativeType<Stored<Self>>];
-    /// Whether it is saved under the other type.
-    fn is_other(&self) -> bool {
-        false
-    }
-    /// Where those with a window wait for the end of a slice, if the family has them.
-    fn queue() -> &'static Queue {
-        static UNUSED: Queue = Queue::new();
-        &UNUSED
-    }
-    /// When replies about it change next after `now`, as time passes.
-    fn next_change(&self, _now: u64) -> Option<u64> {
-        None
-    }
-    /// Its ticket in the queue; `None` without a window, or if there is no memory for one.
-    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
-        None
-    }
     /// Writes its fields.
     ///
     /// # Errors
@@ -69,6 +52,23 @@ pub trait Sketch: Sized + Send + Sync + 'static {
     /// Passes its memory through `mover` from `from` on; returns where to continue, if it had to
     /// stop.
     fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64>;
+    /// Whether it is saved under the other type.
+    fn is_other(&self) -> bool {
+        false
+    }
+    /// Where those with a window wait for the end of a slice, if the family has them.
+    fn queue() -> &'static Queue {
+        static UNUSED: Queue = Queue::new();
+        &UNUSED
+    }
+    /// When replies about it change next after `now`, as time passes.
+    fn next_change(&self, _now: u64) -> Option<u64> {
+        None
+    }
+    /// Its ticket in the queue; `None` without a window, or if there is no memory for one.
+    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
+        None
+    }
 }
 
 /// How the fields under one type name are read.

@@ -35,7 +35,7 @@ impl Added {
 pub fn add<'a>(
     context: &Context,
     filter: &mut Filter,
-    mut items: impl ExactSizeIterator<Item = &'a [u8]>,
+    items: impl Iterator<Item = &'a [u8]>,
     time: Option<u64>,
     limit: SizeLimit,
     mut answer: impl FnMut(bool),
@@ -44,24 +44,14 @@ pub fn add<'a>(
     let mut added = Added::default();
     let (ration, now) = (Ration::new(context), time.unwrap_or(0));
     let mut recording = Recording::begin(filter);
-    let mut count = |hash, outcome: Outcome| {
+    let count = |hash, outcome: Outcome| {
         added.count(outcome);
         answer(outcome.is_new());
         if let (Some(recording), true) = (&mut recording, outcome.is_new()) {
             recording.note(hash);
         }
     };
-    let end = if items.len() > 1 {
-        filter.add_many_at(ration.of(items), now, limit, count)
-    } else {
-        // One item is not worth setting up a group.
-        items.try_for_each(|item| {
-            let hash = filter.hash(item);
-            let outcome = filter.add_hashed_at(item, hash, now, limit)?;
-            count(hash, outcome);
-            Ok(())
-        })
-    };
+    let end = filter.add_many_at(ration.of(items), now, limit, count);
     if let Some(recording) = recording {
         recording.end(filter);
     }

@@ -24,15 +24,9 @@ pub mod reply_error;
 mod reserve;
 mod transfer;
 
-use reply_error::ReplyError;
 use splitbloom_server::command::add_category;
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
-use splitbloom_server::register_commands;
-
-/// The ACL categories of the BF and CF commands, on servers that let a module create them.
-const BLOOM: &str = "bloom";
-const CUCKOO: &str = "cuckoo";
 
 /// Categories of RedisBloom's other commands, which this module lacks. They are empty, so that a
 /// rule on one of them does not stop a server that loads this module in RedisBloom's place.
@@ -43,59 +37,9 @@ const WITHOUT_COMMANDS: [&str; 3] = ["cms", "topk", "tdigest"];
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    for category in [BLOOM, CUCKOO].into_iter().chain(WITHOUT_COMMANDS) {
+    for category in [bf::CATEGORY, cf::CATEGORY].into_iter().chain(WITHOUT_COMMANDS) {
         add_category(context, category);
     }
-    register_commands!(
-        context,
-        BLOOM,
-        ReplyError,
-        [
-            reserve::BF_RESERVE,
-            bf::add::ADD,
-            bf::add::MULTI_ADD,
-            bf::add::INSERT,
-            lookup::BF_EXISTS,
-            lookup::BF_MULTI_EXISTS,
-            pack::BF_PACK_ADD,
-            pack::BF_PACK_EXISTS,
-            bf::merge::MERGE,
-            bf::shrink::SHRINK,
-            bf::info::INFO,
-            bf::info::CARD,
-            bf::debug::DEBUG,
-            transfer::BF_SCAN_DUMP,
-            transfer::BF_LOAD_CHUNK,
-            transfer::BF_LOAD,
-            clear::BF_CLEAR,
-            bf::forget::FORGET,
-            bf::keys::KEYS,
-            bf::changes::CHANGES,
-        ]
-    )?;
-    register_commands!(
-        context,
-        CUCKOO,
-        ReplyError,
-        [
-            reserve::CF_RESERVE,
-            cf::add::ADD,
-            cf::add::ADD_ABSENT,
-            cf::add::INSERT,
-            cf::add::INSERT_ABSENT,
-            lookup::CF_EXISTS,
-            lookup::CF_MULTI_EXISTS,
-            lookup::CF_COUNT,
-            cf::delete::DELETE,
-            pack::CF_PACK_ADD,
-            pack::CF_PACK_DELETE,
-            pack::CF_PACK_EXISTS,
-            cf::info::INFO,
-            cf::info::DEBUG,
-            transfer::CF_SCAN_DUMP,
-            transfer::CF_LOAD_CHUNK,
-            clear::CF_CLEAR,
-            cf::delete::COMPACT,
-        ]
-    )
+    bf::register(context)?;
+    cf::register(context)
 }

@@ -80,4 +80,8 @@ impl<I: Iterator> Iterator for Rationed<'_, I> {
         self.left -= 1;
         Some(item)
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, self.items.size_hint().1)
+    }
 }

@@ -12,7 +12,7 @@ use crate::stats;
 use crate::types::CountingFilters;
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::Adding;
-use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
+use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation, CountingInsertion};
 use splitbloom_grammar::loose::spell_out_counting_insert;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
@@ -100,15 +100,8 @@ fn add(
     Ok(())
 }
 
-/// Adds the items, and replies with an array, in which `reply_one` replies for each item. If an
-/// error kept the rest from being tried, the array ends with it.
-fn insert(
-    context: &Context,
-    arguments: Arguments<'_>,
-    event: &'static CStr,
-    adding: Adding,
-    reply_one: fn(&Context, Answer),
-) -> Result<(), ReplyError> {
+/// Parses the words after the key.
+fn parse(context: &Context, arguments: Arguments<'_>) -> Result<CountingInsertion, ReplyError> {
     let args = arguments.try_list_from(2);
     let mut args = args.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let mut insertion = parse_counting_insert(&args);
@@ -119,12 +112,25 @@ fn insert(
     if insertion.is_err() {
         hide_seeds(context, &args, 2); // not an option here, but perhaps taken for one
     }
-    let insertion = insertion?;
-    let answers = try_vec(args.len() - insertion.first_item);
+    Ok(insertion?)
+}
+
+/// Adds the items, and replies with an array, in which `reply_one` replies for each item. If an
+/// error kept the rest from being tried, the array ends with it.
+fn insert(
+    context: &Context,
+    arguments: Arguments<'_>,
+    event: &'static CStr,
+    adding: Adding,
+    reply_one: fn(&Context, Answer),
+) -> Result<(), ReplyError> {
+    let CountingInsertion { creation, first_item } = parse(context, arguments)?;
+    let first = 2 + first_item;
+    let answers = try_vec(arguments.len() - first);
     let mut answers = answers.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let mut opened =
-        open_or_create::<CountingFilters>(context, arguments.at(1), insertion.creation.as_ref())?;
-    let (first, limit, ration) = (2 + insertion.first_item, opened.limit, Ration::new(context));
+        open_or_create::<CountingFilters>(context, arguments.at(1), creation.as_ref())?;
+    let (limit, ration) = (opened.limit, Ration::new(context));
     let items = ration.of(arguments.bytes_from(first));
     // The closure returns no error, so no item stops the rest.
     let _ = opened.filter_mut().add_copies(items, adding, limit, |answer| {

@@ -137,13 +137,22 @@ impl Filter {
     ///
     /// # Errors
     /// As [`Filter::add_many`].
+    #[inline]
     pub fn add_many_at<'a>(
         &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
+        mut items: impl Iterator<Item = &'a [u8]>,
         now: u64,
         limit: SizeLimit,
-        answer: impl FnMut(ItemHash, Outcome),
+        mut answer: impl FnMut(ItemHash, Outcome),
     ) -> Result<(), AddError> {
+        if items.size_hint().1 == Some(1) {
+            // One item is not worth setting up a group.
+            return items.try_for_each(|item| {
+                let hash = self.hash(item);
+                answer(hash, self.add_hashed_at(item, hash, now, limit)?);
+                Ok(())
+            });
+        }
         if self.layers().is_some() {
             return self.add_many_after_layers(items, limit, answer);
         }
