@@ -26,7 +26,7 @@ pub mod error;
 pub mod filter;
 pub mod foreign;
 
-// `doc(hidden)`, here and on methods: what modules, tools, tests and benchmarks of this workspace
+// `doc(hidden)`: what modules, tools, tests and benchmarks of this workspace
 // take apart. It is no part of the interface, and any release may change it.
 #[doc(hidden)]
 pub mod bloom;

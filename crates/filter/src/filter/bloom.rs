@@ -34,7 +34,6 @@ impl Filter {
     ///
     /// # Errors
     /// `OverLimit` if it takes more than `limit` with all its bits; `OutOfMemory`.
-    #[doc(hidden)]
     pub fn of_layers(layers: Layers, seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
         let body = Body::of(Organs::of(Series::Layers(layers)))?;
         Ok(Self::of(Head::of_layers(seed), body, limit)?)
@@ -42,7 +41,6 @@ impl Filter {
 
     /// The layers of a filter from RedisBloom or valkey-bloom.
     #[inline]
-    #[doc(hidden)]
     pub fn layers(&self) -> Option<&Layers> {
         match &self.body.organs()?.series {
             Series::Layers(layers) => Some(layers),

@@ -73,7 +73,6 @@ impl Filter {
     /// # Errors
     /// A `Field` out of range; `OverLimit` if it takes more than `limit` with all its slots;
     /// `OutOfMemory`.
-    #[doc(hidden)]
     pub fn of_cuckoo(
         cuckoo: Cuckoo,
         error_rate: f64,
@@ -112,7 +111,6 @@ impl Filter {
 
     /// The slots of a filter from RedisBloom.
     #[inline]
-    #[doc(hidden)]
     pub fn cuckoo(&self) -> Option<&CuckooSeries> {
         match &self.body.organs()?.series {
             Series::Cuckoo(series) => Some(series),

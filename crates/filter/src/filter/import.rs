@@ -22,7 +22,6 @@ impl Filter {
     ///
     /// # Errors
     /// As [`read_bloom`].
-    #[doc(hidden)]
     pub fn load_redisbloom(version: u32, fields: &mut impl Fields) -> Result<Self, DecodeError> {
         let mut fields = Source::new(fields);
         let layers = read_bloom(version, &mut fields)?;
@@ -33,7 +32,6 @@ impl Filter {
     ///
     /// # Errors
     /// As [`read_valkey`].
-    #[doc(hidden)]
     pub fn load_valkey(version: u32, fields: &mut impl Fields) -> Result<Self, DecodeError> {
         let mut fields = Source::new(fields);
         let layers = read_valkey(version, &mut fields)?;
@@ -52,7 +50,6 @@ impl Filter {
     ///
     /// # Errors
     /// As [`read_cuckoo`].
-    #[doc(hidden)]
     pub fn load_cuckoo(version: u32, fields: &mut impl Fields) -> Result<Self, DecodeError> {
         let mut fields = Source::new(fields);
         let cuckoo = read_cuckoo(version, &mut fields)?;

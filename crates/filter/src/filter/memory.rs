@@ -113,7 +113,6 @@ impl Filter {
     /// Visits every kind of allocation but the `Filter` itself: its layout and its number. It takes
     /// a step for each 4 MiB of bits (for each segment of 64 KiB while few bits are set), for each
     /// sub-filter and for each page.
-    #[doc(hidden)]
     pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
         self.visit_besides_pages(&mut visit);
         let gone = self.clock().and_then(Clock::gone);
@@ -124,7 +123,6 @@ impl Filter {
 
     /// The same without pages and directories of tables, whose bytes are
     /// [`Filter::bytes_of_pages`].
-    #[doc(hidden)]
     pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
         if let Some(organs) = self.body.organs() {
             visit(Layout::new::<Organs>(), 1);
@@ -145,7 +143,6 @@ impl Filter {
 
     /// Bytes of pages and directories of tables, from running totals; also of a table that is gone
     /// ([`Filter::take_gone`]).
-    #[doc(hidden)]
     pub fn bytes_of_pages(&self) -> u64 {
         let gone = self.clock().and_then(Clock::gone).map_or(0, Table::bytes);
         self.table_bytes().saturating_add(gone)
@@ -167,7 +164,6 @@ impl Filter {
     /// Each step moves at least one segment or page, however little time it has. So every step
     /// makes progress, and the number to continue from is never 0, which a server takes for the
     /// end.
-    #[doc(hidden)]
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         self.body.relocate(from, mover)
     }

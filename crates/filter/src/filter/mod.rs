@@ -69,7 +69,6 @@ const _: () = assert!(size_of::<Filter>() <= 112);
 
 /// The state of a filter's counters at one time, to compute later what has happened since.
 #[derive(Clone, Copy, Debug)]
-#[doc(hidden)]
 pub struct Progress {
     has_table: bool,
     is_closed: bool,
@@ -77,7 +76,6 @@ pub struct Progress {
 
 /// What adding items has done to a filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[doc(hidden)]
 pub struct Counters {
     /// Tables begun because a Bloom filter was full.
     pub grown: u64,
@@ -111,14 +109,12 @@ impl Filter {
 
     /// The Bloom filter, if there is one of ours.
     #[inline]
-    #[doc(hidden)]
     pub fn bloom(&self) -> Option<&BlockedBloom> {
         self.body.bloom()
     }
 
     /// The table, if there is one.
     #[inline]
-    #[doc(hidden)]
     pub fn table(&self) -> Option<&Table> {
         self.body.table()
     }
@@ -150,7 +146,6 @@ impl Filter {
     }
 
     /// The state of its counters, for [`Filter::counters_since`].
-    #[doc(hidden)]
     pub fn progress(&self) -> Progress {
         Progress {
             has_table: self.table().is_some(),
@@ -159,7 +154,6 @@ impl Filter {
     }
 
     /// What adding items has done to it since.
-    #[doc(hidden)]
     pub fn counters_since(&self, before: Progress) -> Counters {
         let now = self.progress();
         Counters {

@@ -53,25 +53,18 @@
 //! (docs/format.md lists all of them). Bytes that pass these checks form a filter that works in
 //! every respect; the reader cannot know whether the bits are those of the intended items.
 
-#[doc(hidden)]
 pub mod cuckoo;
 mod fields;
 mod layer;
 pub(crate) mod layers;
 mod pieces;
 mod probes;
-#[doc(hidden)]
 pub mod redisbloom;
-#[doc(hidden)]
 pub mod valkey;
 
-#[doc(hidden)]
 pub use fields::Source;
-#[doc(hidden)]
 pub use layer::{Description, Layer};
-#[doc(hidden)]
 pub use layers::Layers;
-#[doc(hidden)]
 pub use splitbloom_foundation::fields::Fields;
 
 #[cfg(test)]

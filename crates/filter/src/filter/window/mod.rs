@@ -177,14 +177,12 @@ impl Filter {
     /// A large table whose items were all forgotten at once. Freeing it takes a step for each page,
     /// so a caller that must not wait takes it after each add and each step, and frees it
     /// elsewhere; otherwise the filter frees it when it forgets the next one.
-    #[doc(hidden)]
     pub fn take_gone(&mut self) -> Option<Table> {
         self.clock_mut()?.take_gone()
     }
 
     /// What its owner keeps with a filter that forgets, which is not part of the filter: copies and
     /// loaded filters start without. `None` if there is no memory for it, or no window.
-    #[doc(hidden)]
     pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
         self.clock_mut()?.attachment.get()
     }
