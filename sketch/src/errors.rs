@@ -167,6 +167,10 @@ pub mod topk {
         ReplyError("TopK: Insufficient memory to add the item");
     pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("TopK: Insufficient memory to reply");
     pub const NO_WINDOW: ReplyError = ReplyError("TopK: the sketch has no window");
+    pub const TOO_MANY_READS: ReplyError = ReplyError(
+        "TopK: items times depth must be at most 4194304, times one more than the slices in a \
+         window",
+    );
     pub const TOO_MANY_STEPS: ReplyError = ReplyError(
         "TopK: items times depth must be at most 4194304, and fewer with large increments",
     );
@@ -288,8 +292,10 @@ mod tests {
         ends_with(TOO_LARGE, format!("[1 {}]", cms::MAX_NEW_BYTES / 4));
         ends_with(WINDOW_TOO_LARGE, format!("[1 {}]", cms::MAX_WINDOW_BYTES / 4));
         ends_with(TOO_DEEP, format!("[1 {}]", cms::MAX_NEW_DEPTH));
-        use super::topk::{BAD_INCREMENT, DEPTH_RANGE, K_RANGE, SLOW_WINDOW, TOO_MANY_STEPS};
-        assert!(TOO_MANY_STEPS.0.contains(&format!(" at most {},", topk::MAX_STEPS)));
+        use super::topk::{BAD_INCREMENT, DEPTH_RANGE, K_RANGE, SLOW_WINDOW};
+        for error in [super::topk::TOO_MANY_READS, super::topk::TOO_MANY_STEPS] {
+            assert!(error.0.contains(&format!(" at most {},", topk::MAX_STEPS)));
+        }
         ends_with(K_RANGE, format!("[1 {}]", topk::K.end()));
         ends_with(DEPTH_RANGE, format!("[1 {}]", topk::DEPTH.end()));
         ends_with(super::topk::TOO_LARGE, format!("[1 {}]", topk::MAX_BUCKETS));

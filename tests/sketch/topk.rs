@@ -1,7 +1,7 @@
 //! TOPK.*: replies and errors as RedisBloom's, windows, limits.
 
 use crate::module::{now, server};
-use splitbloom_harness::{words, Primary};
+use splitbloom_harness::{words, Primary, Reply};
 
 /// The spaces are RedisBloom's.
 const BAD_INCREMENT: &str = concat!(
@@ -114,6 +114,16 @@ fn the_work_of_a_command_is_bounded_by_items_rows_and_increments() {
     ] {
         assert_eq!(db.call(items(head, number, more)).to_string(), error, "{head}");
     }
+    db.run("TOPK.RESERVE recent 2 8 64 0.9 WINDOW 60 SLICES 7");
+    let digest_with_window = db.digest_of_everything();
+    let reads = "-TopK: items times depth must be at most 4194304, times one more than the slices \
+                 in a window";
+    for (head, most) in [("TOPK.COUNT deep", 16_384), ("TOPK.COUNT recent", 8_192)] {
+        assert_eq!(db.call(items(head, most + 1, "a")).to_string(), reads, "{head}");
+        assert!(matches!(db.call(items(head, most, "a")), Reply::Array(_)), "{head}");
+    }
+    assert_eq!(db.digest_of_everything(), digest_with_window);
+    db.run("DEL recent");
     let long = [b"TOPK.ADD".to_vec(), b"deep".to_vec(), vec![b'x'; 256 << 14]];
     assert_eq!(db.call(long).to_string(), error);
     assert_eq!(db.digest_of_everything(), digest);

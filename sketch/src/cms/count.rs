@@ -247,6 +247,8 @@ fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     let counts = key.value::<StoredCounts>()?.ok_or(MISSING)?.sketch();
     let items = arguments.bytes_from(2);
     let (number, mut is_first) = (items.len(), true);
+    let bytes = arguments.bytes_from(2).map(<[u8]>::len).sum();
+    check_work(context, counts.rows(), number, bytes)?;
     let answer = |estimate: u32| {
         if std::mem::take(&mut is_first) {
             context.reply_array(number);

@@ -1,7 +1,7 @@
 //! TOPK.QUERY, TOPK.COUNT, TOPK.LIST and TOPK.INFO.
 
 use super::value::StoredTopK;
-use crate::errors::topk::{MISSING, NO_MEMORY_TO_REPLY, WITHCOUNT};
+use crate::errors::topk::{MISSING, NO_MEMORY_TO_REPLY, TOO_MANY_READS, WITHCOUNT};
 use crate::errors::ReplyError;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
@@ -9,7 +9,7 @@ use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
-use splitbloom_sketch::topk::TopK;
+use splitbloom_sketch::topk::{TopK, MAX_STEPS};
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
 
@@ -76,6 +76,10 @@ fn count(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     let key = context.open_to_read(arguments.at(1));
     let topk = topk_of(&key)?;
     let items = arguments.bytes_from(2);
+    let steps = arguments.bytes_from(2).map(|item| topk.steps_to_count(item.len()));
+    if steps.sum::<u64>() > MAX_STEPS {
+        return Err(TOO_MANY_READS);
+    }
     let mut counts = topk.counts(now_for(topk)).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
     context.reply_array(items.len());
     items.for_each(|item| context.reply_integer(counts.of(item)));

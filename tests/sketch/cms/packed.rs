@@ -114,8 +114,10 @@ fn a_command_touches_at_most_four_million_counters() {
     let wide = vec![b'x'; 256 << 12];
     let reply = call(&mut db, &format!("CMS.PACKINCR deep FIXED {}", wide.len()), &wide);
     assert!(matches!(reply, Reply::Error(text) if text == error));
-    let many = words("CMS.INCRBY deep").into_iter().chain((0..4_097).flat_map(|_| words("a 1")));
-    assert!(matches!(db.call(many), Reply::Error(text) if text == error));
+    for (head, item) in [("CMS.INCRBY deep", "a 1"), ("CMS.QUERY deep", "a")] {
+        let many = words(head).into_iter().chain((0..4_097).flat_map(|_| words(item)));
+        assert!(matches!(db.call(many), Reply::Error(text) if text == error), "{head}");
+    }
     assert_eq!(db.digest_of_everything(), digest);
     // As many as that are counted.
     let last = vec![b'\n'; (1 << 22) / 1024 / 2];

@@ -192,6 +192,12 @@ impl TopK {
         u64::from(self.rules.shape.depth) * of_row
     }
 
+    /// The steps of estimating the count of an item of `len` bytes: one in each row, of each slice.
+    pub fn steps_to_count(&self, len: usize) -> u64 {
+        let slices = self.window().map_or(1, |span| u64::from(span.slices()) + 1);
+        u64::from(self.rules.shape.depth) * (slices + len as u64 / BYTES_OF_A_STEP)
+    }
+
     /// Advances the time to `now`, so that items can be added. Calls `over` with each slice that is
     /// over. Without a window both are ignored.
     ///
