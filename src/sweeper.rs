@@ -18,7 +18,7 @@ use splitbloom_server::events::{self, Listener};
 use splitbloom_server::key::WriteKey;
 use splitbloom_server::lapse;
 use splitbloom_server::queue::{Due, Ticket, RETRY_MS};
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 use splitbloom_server::thread::free_in_background;
 use std::time::Instant;
 
@@ -119,7 +119,7 @@ fn sweep_one(context: &Context, entry: &Due, now: u64, name: Argument<'_>, key: 
         *sweep = next.map(|due| Ticket::again(due, entry));
     }
     if has_changed {
-        let time = Line::of(now);
+        let time = ShortText::of(now);
         // Lookups have changed before, when the items were forgotten.
         target.settle().replicate(c"BF.FORGET", [time.bytes()]).end();
         stats::swept(begun.elapsed());

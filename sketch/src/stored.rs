@@ -53,7 +53,7 @@ pub trait Sketch: Sized + Send + Sync + 'static {
     /// stop.
     fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64>;
     /// Whether it is saved under the other type.
-    fn is_other(&self) -> bool {
+    fn has_own_type(&self) -> bool {
         false
     }
     /// Where those with a window wait for the end of a slice, if the family has them.
@@ -120,7 +120,7 @@ impl<S: Sketch> Value for Stored<S> {
     }
 
     fn own_native(&self) -> &'static NativeType<Self> {
-        &S::natives()[usize::from(self.0.is_other())]
+        &S::natives()[usize::from(self.0.has_own_type())]
     }
 
     fn save(&self, target: &mut RdbTarget) {

@@ -16,7 +16,7 @@ use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
 /// How the filters of a family are created.
-pub trait Creates: Family {
+pub trait Creatable: Family {
     /// What a client specifies for a filter; by default, nothing.
     type Creation: Default;
     /// The event of the command that creates a filter.
@@ -43,7 +43,10 @@ pub trait Creates: Family {
 }
 
 /// Runs RESERVE.
-pub fn reserve<F: Creates>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+pub fn reserve<F: Creatable>(
+    context: &Context,
+    arguments: Arguments<'_>,
+) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(2);
     let args = args.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     hide_seeds(context, &args, 2);
@@ -60,7 +63,7 @@ pub fn reserve<F: Creates>(context: &Context, arguments: Arguments<'_>) -> Resul
 }
 
 /// Creates an empty filter under a missing key.
-pub fn create_empty<F: Creates>(
+pub fn create_empty<F: Creatable>(
     context: &Context,
     name: Argument<'_>,
     creation: &F::Creation,
@@ -75,7 +78,7 @@ pub fn create_empty<F: Creates>(
 
 /// A filter to which a command adds. One that the command creates gets its key when it settles, so
 /// if the first item is refused, the key stays missing.
-pub struct Opened<'a, F: Creates> {
+pub struct Opened<'a, F: Creatable> {
     target: Target<'a, Stored<F>>,
     /// The size that the filter may have.
     pub limit: SizeLimit,
@@ -84,7 +87,7 @@ pub struct Opened<'a, F: Creates> {
 }
 
 /// Opens the filter `name`, or creates it from `creation` (`None`: an error).
-pub fn open_or_create<'a, F: Creates>(
+pub fn open_or_create<'a, F: Creatable>(
     context: &'a Context,
     name: Argument<'a>,
     creation: Option<&F::Creation>,
@@ -112,7 +115,7 @@ pub fn open_or_create<'a, F: Creates>(
 ///
 /// # Errors
 /// `EXPIRE_TIME` if that is later than the server can represent.
-fn expiry_of<F: Creates>(creation: &F::Creation) -> Result<Option<u64>, ReplyError> {
+fn expiry_of<F: Creatable>(creation: &F::Creation) -> Result<Option<u64>, ReplyError> {
     let Some(seconds) = F::expiry(creation) else {
         return Ok(None);
     };
@@ -121,7 +124,7 @@ fn expiry_of<F: Creates>(creation: &F::Creation) -> Result<Option<u64>, ReplyErr
     is_time.then_some(Some(time)).ok_or(ReplyError::EXPIRE_TIME)
 }
 
-impl<'a, F: Creates> Opened<'a, F> {
+impl<'a, F: Creatable> Opened<'a, F> {
     pub fn filter_mut(&mut self) -> &mut Filter {
         self.target.value_mut().filter_mut()
     }

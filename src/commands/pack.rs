@@ -3,7 +3,7 @@
 
 use crate::commands::add::{add, time_for};
 use crate::commands::common::{BLOOM_ITEMS, COUNTING_ITEMS};
-use crate::commands::create::{open_or_create, Creates};
+use crate::commands::create::{open_or_create, Creatable};
 use crate::commands::packed::{
     look_up_packed, Changed, Packed, OF_AN_ADD, OF_AN_ADD_AT, OF_A_LOOKUP, OF_A_REMOVAL,
 };
@@ -75,7 +75,7 @@ pub const CF_PACK_EXISTS: Command<ReplyError> = Command {
 
 /// Adds the items of `packed`, and replies with the number of new ones, or with their bits.
 /// Publishes `event`, and replicates the command as `name`.
-fn add_packed<F: Creates>(
+fn add_packed<F: Creatable>(
     context: &Context,
     arguments: Arguments<'_>,
     packed: Packed<'_>,

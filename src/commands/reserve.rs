@@ -3,7 +3,7 @@
 use crate::commands::common::{
     option, CAPACITY, ERROR, EXPANSION, EXPIRY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
 };
-use crate::commands::create::{reserve, Creates};
+use crate::commands::create::{reserve, Creatable};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::types::{BloomFilter, BloomFilters, CountingFilter, CountingFilters};
@@ -16,7 +16,7 @@ use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::change::Change;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 use std::ffi::CStr;
 
 const BUCKET_SIZE: Parameter = option(c"bucketsize", Kind::Integer, c"BUCKETSIZE");
@@ -60,7 +60,7 @@ pub const CF_RESERVE: Command<ReplyError> = Command {
     ..BF_RESERVE
 };
 
-impl Creates for BloomFilters {
+impl Creatable for BloomFilters {
     type Creation = Creation;
     const RESERVE_EVENT: &'static CStr = c"bf.reserve";
     const REQUIRED_WORDS: usize = 2;
@@ -85,16 +85,16 @@ impl Creates for BloomFilters {
         let filter = change.value().filter();
         let (parameters, window) = (filter.parameters(), filter.window());
         // The shortest digits that parse as the same number.
-        let error_rate = Line::of(parameters.error_rate);
-        let capacity = Line::of(parameters.capacity);
-        let factor = Line::of(parameters.growth.factor());
-        let seed = Line::of(format_args!("{:016x}", parameters.seed.0));
+        let error_rate = ShortText::of(parameters.error_rate);
+        let capacity = ShortText::of(parameters.capacity);
+        let factor = ShortText::of(parameters.growth.factor());
+        let seed = ShortText::of(format_args!("{:016x}", parameters.seed.0));
         let growth: &[&[u8]] = match parameters.growth {
             Growth::Fixed => &[b"NONSCALING"],
             Growth::Times(_) => &[b"EXPANSION", factor.bytes()],
         };
-        let seconds = Line::of(window.map_or(0, |window| window.seconds()));
-        let slices = Line::of(window.map_or(0, |window| window.slices()));
+        let seconds = ShortText::of(window.map_or(0, |window| window.seconds()));
+        let slices = ShortText::of(window.map_or(0, |window| window.slices()));
         let with_window = [b"WINDOW", seconds.bytes(), b"SLICES", slices.bytes(), b"RENEW"];
         let window = window.map_or(0, |window| 4 + usize::from(window.renews()));
         let args = [error_rate.bytes(), capacity.bytes()].into_iter();
@@ -105,7 +105,7 @@ impl Creates for BloomFilters {
     }
 }
 
-impl Creates for CountingFilters {
+impl Creatable for CountingFilters {
     type Creation = CountingCreation;
     const RESERVE_EVENT: &'static CStr = c"cf.reserve";
     const REQUIRED_WORDS: usize = 1;
@@ -128,14 +128,14 @@ impl Creates for CountingFilters {
 
     fn replicate_creation(change: &Change<'_, CountingFilter>) {
         let parameters = change.value().filter().counting_parameters();
-        let capacity = Line::of(parameters.capacity);
+        let capacity = ShortText::of(parameters.capacity);
         let options = [
-            ("BUCKETSIZE", Line::of(parameters.bucket_size)),
-            ("MAXITERATIONS", Line::of(parameters.max_iterations)),
-            ("EXPANSION", Line::of(parameters.expansion)),
+            ("BUCKETSIZE", ShortText::of(parameters.bucket_size)),
+            ("MAXITERATIONS", ShortText::of(parameters.max_iterations)),
+            ("EXPANSION", ShortText::of(parameters.expansion)),
             // The shortest digits that parse as the same number.
-            ("ERROR", Line::of(parameters.error_rate)),
-            ("SEED", Line::of(format_args!("{:016x}", parameters.seed.0))),
+            ("ERROR", ShortText::of(parameters.error_rate)),
+            ("SEED", ShortText::of(format_args!("{:016x}", parameters.seed.0))),
         ];
         let options = options.iter();
         let options = options.flat_map(|(option, value)| [option.as_bytes(), value.bytes()]);

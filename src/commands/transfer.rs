@@ -15,7 +15,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::change::{Entry, Target, Vacant};
 use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 
 const ITERATOR: Parameter = Parameter::new(c"iterator", Kind::Integer, Times::Once);
 const POSITION: Parameter = Parameter::new(c"position", Kind::Text, Times::Once);
@@ -107,7 +107,7 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
         true => change.replicate_verbatim(),
         false => {
             for Encoded { next, bytes } in chunks {
-                let next = Line::of(next);
+                let next = ShortText::of(next);
                 let args = [next.bytes(), &bytes];
                 change.replicate_part(F::LOAD_CHUNK, args, Arguments::NONE);
             }

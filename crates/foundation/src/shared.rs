@@ -7,6 +7,10 @@ use std::ops::Deref;
 use std::ptr::{slice_from_raw_parts_mut, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// The most owners, as of an `Arc`: threads that are between adding one and aborting do not reach
+/// twice as many.
+const MAX_OWNERS: usize = isize::MAX as usize;
+
 /// One owner of a value.
 pub struct Shared<T>(NonNull<Counted<T>>);
 
@@ -77,7 +81,11 @@ unsafe fn take<T>(place: NonNull<Counted<T>>) -> Vec<Counted<T>> {
 
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
-        self.counted().owners.fetch_add(1, Ordering::Relaxed);
+        let before = self.counted().owners.fetch_add(1, Ordering::Relaxed);
+        if before > MAX_OWNERS {
+            // Owners have been leaked: their number would wrap, and the value be freed in use.
+            std::process::abort();
+        }
         Self(self.0)
     }
 }

@@ -7,7 +7,7 @@
 //! that are loaded or copied:
 //! - What depends on the data or on the number of arguments is allocated fallibly ([`try_vec`],
 //!   [`try_box`]), and a failure becomes an error reply.
-//! - Text is formatted on the stack ([`Line`](super::text::Line)).
+//! - Text is formatted on the stack ([`ShortText`](super::text::ShortText)).
 //! - Infallible allocations have at most 64 bytes. The nodes of the tree in
 //!   [`queue`](super::queue), of some hundred bytes, are the one exception.
 //!

@@ -15,7 +15,7 @@ use super::arguments::{Argument, Arguments};
 use super::context::Context;
 use super::data_type::Value;
 use super::key::{OpenError, WriteKey};
-use super::text::Line;
+use super::text::ShortText;
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
@@ -229,8 +229,8 @@ impl<'a, V: Value> Change<'a, V> {
             // The time that this server's clock makes of the client's seconds, as for SET and
             // EXPIRE. It comes last, since whoever executes the commands again after that time
             // deletes the key then.
-            let time = [Line::of(time)];
-            let args = time.iter().map(Line::bytes);
+            let time = [ShortText::of(time)];
+            let args = time.iter().map(ShortText::bytes);
             open.context.replicate_before(c"PEXPIREAT", open.name, args, Arguments::NONE);
         }
         Replicated { open, creation }

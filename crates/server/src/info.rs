@@ -3,7 +3,7 @@
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
-use super::text::Line;
+use super::text::ShortText;
 pub use super::values::Counter;
 use redis_module::raw;
 use std::ffi::{c_int, CStr};
@@ -54,7 +54,7 @@ impl Field {
     unsafe fn write(&self, context: *mut raw::RedisModuleInfoCtx) {
         let (name, value) = match self {
             Self::Text(name, text) => {
-                let (name, text) = (name.as_ptr(), Line::of(text()));
+                let (name, text) = (name.as_ptr(), ShortText::of(text()));
                 let text = text.as_ptr();
                 // SAFETY: the caller's duty; the texts live through the call.
                 unsafe { call!(RedisModule_InfoAddFieldCString(context, name, text)) };

@@ -2,7 +2,7 @@
 
 use super::call::optional;
 use super::context::Context;
-use super::text::Line;
+use super::text::ShortText;
 use redis_module::raw;
 use std::ffi::CStr;
 use std::fmt::Display;
@@ -20,7 +20,7 @@ pub fn notice(context: &Context, text: impl Display) {
 
 /// Passes `text` as an argument of `%s`, never as the format: a client may have sent a `%n` in it.
 fn write(context: *mut raw::RedisModuleCtx, level: &CStr, text: impl Display) {
-    let line = Line::of(text);
+    let line = ShortText::of(text);
     if let Some(write) = optional!(RedisModule_Log) {
         // SAFETY: all texts end in a zero byte and live through the call; the context is live or
         // null, which is allowed.

@@ -5,7 +5,7 @@ use super::arguments::Arguments;
 use super::change::{Change, Replicated};
 use super::command::{Kind, Parameter, Times};
 use super::data_type::Value;
-use super::text::Line;
+use super::text::ShortText;
 use std::ffi::CStr;
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ impl<'a> PackedCommand<'a> {
         time: Option<u64>,
         fewer: Option<&[u8]>,
     ) -> Replicated<'c> {
-        let time = time.map(Line::of);
+        let time = time.map(ShortText::of);
         let before = time.iter().flat_map(|time| [b"AT".as_slice(), time.bytes()]);
         match fewer {
             None => {

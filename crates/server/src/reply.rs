@@ -7,7 +7,7 @@
 
 use super::call::call;
 use super::context::Context;
-use super::text::Line;
+use super::text::ShortText;
 use redis_module::raw;
 use std::ffi::c_char;
 use std::fmt::Display;
@@ -68,14 +68,14 @@ impl Context {
     /// A simple string.
     pub fn reply_simple(&self, text: &str) {
         // SAFETY: the context is live, and the text lives through the call.
-        unsafe { call!(RedisModule_ReplyWithSimpleString(self.raw, Line::of(text).as_ptr())) };
+        unsafe { call!(RedisModule_ReplyWithSimpleString(self.raw, ShortText::of(text).as_ptr())) };
         self.note(0);
     }
 
     /// An error; `text` begins with its code, such as `ERR`.
     pub(crate) fn reply_error(&self, text: impl Display) {
         // SAFETY: the context is live, and the text lives through the call.
-        unsafe { call!(RedisModule_ReplyWithError(self.raw, Line::of(text).as_ptr())) };
+        unsafe { call!(RedisModule_ReplyWithError(self.raw, ShortText::of(text).as_ptr())) };
         self.note(0);
     }
 

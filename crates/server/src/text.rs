@@ -1,4 +1,4 @@
-//! Text for the server. A [`Line`] is on the stack: errors are reported when memory may be short.
+//! Text for the server. A [`ShortText`] is on the stack: errors are reported when memory may be short.
 
 use std::ffi::{c_char, CString};
 use std::fmt::{self, Display, Write};
@@ -8,7 +8,7 @@ const LINE_BYTES: usize = 1024;
 
 /// A text of at most 1023 bytes on the stack. It ends in a zero byte and contains no other, and no
 /// newline; longer text is cut off.
-pub struct Line {
+pub struct ShortText {
     bytes: [u8; LINE_BYTES],
     len: usize,
 }
@@ -33,7 +33,7 @@ impl Display for ShownKey<'_> {
     }
 }
 
-impl Line {
+impl ShortText {
     /// Formats `text`.
     pub fn of(text: impl Display) -> Self {
         let mut line = Self { bytes: [0; LINE_BYTES], len: 0 };
@@ -59,7 +59,7 @@ pub(crate) fn c_text(text: &str) -> CString {
     CString::new(&text[..end]).unwrap_or_default()
 }
 
-impl Write for Line {
+impl Write for ShortText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = &mut self.bytes[self.len..LINE_BYTES - 1];
         for (to, from) in room.iter_mut().zip(text.bytes()) {
@@ -79,7 +79,7 @@ mod tests {
     fn a_line_is_cut_where_it_is_too_long_and_ends_in_its_only_zero_byte() {
         for len in [0, 1, LINE_BYTES - 1, LINE_BYTES, 3 * LINE_BYTES] {
             let text: String = "a\0%\n ".chars().cycle().take(len).collect();
-            let line = Line::of(format_args!("{}{}", &text[..len / 2], &text[len / 2..]));
+            let line = ShortText::of(format_args!("{}{}", &text[..len / 2], &text[len / 2..]));
             let kept = len.min(LINE_BYTES - 1);
             let expected = text.replace(['\0', '\n'], " ");
             assert_eq!(line.bytes[..kept], expected.as_bytes()[..kept]);

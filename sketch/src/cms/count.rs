@@ -19,7 +19,7 @@ use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::{Command, ErrorReply, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 use splitbloom_sketch::cms;
 use std::cell::Cell;
 
@@ -113,7 +113,7 @@ impl<'a> Request<'a> {
         number: usize,
     ) -> Replicated<'c> {
         let pairs = self.arguments.range(self.first..self.first + 2 * number);
-        match time.map(Line::of) {
+        match time.map(ShortText::of) {
             Some(time) => change.replicate_before(c"CMS.INCRBYAT", [time.bytes()], pairs),
             None if number == self.numbers.len() => change.replicate_verbatim(),
             None => change.replicate_before(c"CMS.INCRBY", [], pairs),

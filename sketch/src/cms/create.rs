@@ -13,7 +13,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::change::{Change, Entry, Replicated};
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 use splitbloom_sketch::cms::windowed::WindowedSketch;
 use splitbloom_sketch::cms::{CountMinSketch, Shape, ShapeError};
 
@@ -102,12 +102,12 @@ fn replicate<'c>(
     shape: Shape,
     span: Option<Span>,
 ) -> Replicated<'c> {
-    let dimensions = [Line::of(shape.width()), Line::of(shape.depth())];
-    let window = span.map(|span| [Line::of(span.seconds()), Line::of(span.slices())]);
+    let dimensions = [ShortText::of(shape.width()), ShortText::of(shape.depth())];
+    let window = span.map(|span| [ShortText::of(span.seconds()), ShortText::of(span.slices())]);
     let window = window.iter().flat_map(|[seconds, slices]| {
         [b"WINDOW".as_slice(), seconds.bytes(), b"SLICES", slices.bytes()]
     });
-    let words = dimensions.iter().map(Line::bytes).chain(window);
+    let words = dimensions.iter().map(ShortText::bytes).chain(window);
     change.replicate(c"CMS.INITBYDIM", words)
 }
 

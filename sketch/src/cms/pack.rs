@@ -14,7 +14,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Parameter};
 use splitbloom_server::context::Context;
 use splitbloom_server::packed::{PackedCommand, ITEMS, LAYOUT};
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 
 /// The index of the argument after the key.
 const FIRST: usize = 2;
@@ -91,7 +91,7 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     if counted > 0 || time.is_some() {
         let change = target.settle();
         drop(room);
-        let replicated = match time.map(Line::of) {
+        let replicated = match time.map(ShortText::of) {
             // Time has advanced, and there is no packing without items.
             Some(time) if counted == 0 => change.replicate(c"CMS.INCRBYAT", [time.bytes()]),
             _ => {

@@ -59,7 +59,7 @@ impl Sketch for Counts {
         &TYPES
     }
 
-    fn is_other(&self) -> bool {
+    fn has_own_type(&self) -> bool {
         matches!(self, Self::Windowed(_))
     }
 

@@ -16,7 +16,7 @@ use splitbloom_server::change::{Change, Replicated};
 use splitbloom_server::command::{Command, ErrorReply, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 use splitbloom_sketch::topk::{Answers, Over, TopK, MAX_STEPS, MAX_UNITS};
 use std::ffi::CStr;
 
@@ -200,7 +200,7 @@ impl<const STEP: usize> Request<'_, STEP> {
     ) -> Replicated<'c> {
         let Form { name, with_time, first, .. } = *self.form;
         let items = self.arguments.range(first..first + number * STEP);
-        match time.map(Line::of) {
+        match time.map(ShortText::of) {
             Some(time) => change.replicate_before(with_time, [time.bytes()], items),
             None if number == self.sound && self.is_whole => change.replicate_verbatim(),
             None => change.replicate_before(name, [], items),

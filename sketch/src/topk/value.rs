@@ -48,7 +48,7 @@ impl Sketch for TopK {
         &TYPES
     }
 
-    fn is_other(&self) -> bool {
+    fn has_own_type(&self) -> bool {
         self.window().is_some()
     }
 

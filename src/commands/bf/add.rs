@@ -16,7 +16,7 @@ use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 use std::ffi::CStr;
 
 pub const ADD: Command<ReplyError> = Command {
@@ -137,7 +137,7 @@ fn add_items(
     if added.changed > 0 {
         let change = opened.settle();
         let those = arguments.range(first..first + added.answered);
-        let replicated = match time.map(Line::of) {
+        let replicated = match time.map(ShortText::of) {
             None if added.refusal.is_none() && !expires => change.replicate_verbatim(),
             None => change.replicate_before(c"BF.MADD", [], those),
             Some(time) => {

@@ -10,7 +10,7 @@ use splitbloom_server::arguments::{Argument, Arguments};
 use splitbloom_server::blocking::Sleeper;
 use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 
 pub const CHANGES: Command<ReplyError> = Command {
     name: c"bf.changes",
@@ -103,7 +103,7 @@ fn wait(
 
 fn reply(context: &Context, changes: Changes) {
     context.reply_array(2);
-    context.reply_bytes(Line::of(changes.position).bytes());
+    context.reply_bytes(ShortText::of(changes.position).bytes());
     match changes.hashes {
         Some(hashes) => context.reply_bytes(&hashes),
         None => {

@@ -9,7 +9,7 @@ use splitbloom_filter::filter::{Filter, Window};
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 
 /// Bits of the hash that select an item's bits in its sub-bitmap. RedisBloom writes 64 or 32 here.
 const HASH_WIDTH: u32 = 64;
@@ -45,7 +45,7 @@ fn reply_parts(context: &Context, filter: &Filter) {
     let others = [left_out > 0, filter.bloom().is_some(), table.is_some()];
     let others: usize = others.map(usize::from).iter().sum();
     context.reply_array(1 + layers.len() + others);
-    reply(context, Line::of(format_args!("size:{}", filter.items())));
+    reply(context, ShortText::of(format_args!("size:{}", filter.items())));
     if let Some(bloom) = filter.bloom() {
         let about = bloom.header();
         let (hashes, bytes) = (about.shape.num_hashes, bloom.num_bits() / 8);
@@ -53,7 +53,7 @@ fn reply_parts(context: &Context, filter: &Filter) {
     }
     if left_out > 0 {
         let older = format_args!("older sub-filters left out:{left_out}");
-        reply(context, Line::of(older));
+        reply(context, ShortText::of(older));
     }
     for layer in layers {
         let (about, bytes) = (layer.description(), layer.num_bits() / 8);
@@ -73,32 +73,32 @@ fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
         format_args!("window:{seconds} slices:{slices} renew:{renew} forgotten:{forgotten}");
     let (bytes, error_rate) = (filter.num_bits() / 8, filter.parameters().error_rate);
     context.reply_array(3);
-    reply(context, Line::of(format_args!("size:{items}")));
-    reply(context, Line::of(about));
+    reply(context, ShortText::of(format_args!("size:{items}")));
+    reply(context, ShortText::of(about));
     reply(context, line_of_table(bytes, items, error_rate));
 }
 
 /// A table has one fingerprint for each item, and its capacity is its items, since it grows.
-fn line_of_table(bytes: u64, items: u64, error_rate: f64) -> Line {
+fn line_of_table(bytes: u64, items: u64, error_rate: f64) -> ShortText {
     line(bytes, 1, items, items, error_rate)
 }
 
-fn line(bytes: u64, hashes: u32, capacity: u64, items: u64, error_rate: f64) -> Line {
+fn line(bytes: u64, hashes: u32, capacity: u64, items: u64, error_rate: f64) -> ShortText {
     let bits = bytes.saturating_mul(8);
     let ratio = six_digits(error_rate);
-    Line::of(format_args!(
+    ShortText::of(format_args!(
         "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{HASH_WIDTH} capacity:{capacity} \
          size:{items} ratio:{ratio}"
     ))
 }
 
-fn reply(context: &Context, line: Line) {
+fn reply(context: &Context, line: ShortText) {
     context.reply_bytes(line.bytes());
 }
 
 /// Rounds `value` to six significant digits, as C's `%g` does.
 fn six_digits(value: f64) -> f64 {
-    let rounded = Line::of(format_args!("{value:.5e}"));
+    let rounded = ShortText::of(format_args!("{value:.5e}"));
     let digits = str::from_utf8(rounded.bytes());
     digits.ok().and_then(|digits| digits.parse().ok()).unwrap_or(value)
 }

@@ -13,7 +13,7 @@ use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::{Argument, Arguments};
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter};
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 use splitbloom_server::thread::free_in_background;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         Folded::IsSmallest => {}
         Folded::Shrunk(old) => {
             journal::end_and_wake(context, filter, name);
-            let words = Line::of(capacity);
+            let words = ShortText::of(capacity);
             let change = target.settle();
             change.replicate(c"BF.SHRINK", [b"CAPACITY", words.bytes()]).signal(c"bf.shrink");
             free_in_background("bf-free", old);

@@ -6,7 +6,7 @@ use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::text::ShortText;
 
 /// The number of parts of `filter`: one table, however far it has grown; or the layers that
 /// RedisBloom made, plus a table once it holds items.
@@ -90,7 +90,7 @@ fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     let key = context.open_to_read(arguments.at(1));
     let stored: &CountingFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
-    let line = Line::of(format_args!(
+    let line = ShortText::of(format_args!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",
         parameters.bucket_size,
         parameters.buckets(),
