@@ -6,8 +6,9 @@
 use super::count_min::{Plain, PlainWindow};
 use super::stream::Stream;
 use splitbloom_foundation::fields::{Field, Fields};
-use splitbloom_sketch::cms::windowed::WindowedSketch;
-use splitbloom_sketch::cms::{CountMinSketch, MergeError, Shape, SATURATED};
+use splitbloom_sketch::cms::table::Table;
+use splitbloom_sketch::cms::windowed::Windowed;
+use splitbloom_sketch::cms::{MergeError, Shape, SATURATED};
 use splitbloom_sketch::DecodeError;
 use splitbloom_test_allocator::meter::{bytes_held, measured};
 
@@ -60,7 +61,7 @@ fn items<'a>(from: &mut Stream<'a>) -> Vec<(&'a [u8], u64)> {
 }
 
 fn plain(mut fields: Stream<'_>) {
-    let read = read_by_both(&mut fields, CountMinSketch::decode, Plain::of_fields);
+    let read = read_by_both(&mut fields, Table::decode, Plain::of_fields);
     let Some((mut sketch, mut twin)) = read else {
         return;
     };
@@ -87,13 +88,13 @@ fn plain(mut fields: Stream<'_>) {
     copy.save(&mut saved).expect("memory");
     let numbers = [twin.width, twin.depth, twin.count].map(Field::Unsigned);
     assert_eq!(saved[..3], numbers);
-    let loaded = CountMinSketch::decode(&mut saved.into_iter()).expect("what was saved");
+    let loaded = Table::decode(&mut saved.into_iter()).expect("what was saved");
     assert_eq!(loaded.digest(), copy.digest());
     sum_with_itself(&copy, &twin);
 }
 
 /// The sketch has the dimensions, the count and the counters of the other.
-fn assert_is(sketch: &CountMinSketch, twin: &Plain) {
+fn assert_is(sketch: &Table, twin: &Plain) {
     let shape = Shape::saved(twin.width, twin.depth);
     assert_eq!((Ok(sketch.shape()), sketch.count()), (shape, twin.count));
     let counters = (0..sketch.shape().cells()).map(|cell| (cell, sketch.counters().get(cell)));
@@ -106,10 +107,10 @@ fn assert_is(sketch: &CountMinSketch, twin: &Plain) {
 
 /// Three times the sketch less twice the sketch is the sketch, unless a sum overflows; that it is
 /// twice depends on its largest counter.
-fn sum_with_itself(sketch: &CountMinSketch, twin: &Plain) {
+fn sum_with_itself(sketch: &Table, twin: &Plain) {
     let sum = |weights: &[i64]| {
         let sources: Vec<_> = weights.iter().map(|weight| (sketch, *weight)).collect();
-        CountMinSketch::merged(sketch.shape(), &sources)
+        Table::merged(sketch.shape(), &sources)
     };
     if twin.count < 1 << 61 {
         let same = sum(&[3, -2]).map(|sum| sum.digest());
@@ -124,7 +125,7 @@ fn sum_with_itself(sketch: &CountMinSketch, twin: &Plain) {
 }
 
 fn windowed(mut fields: Stream<'_>) {
-    let read = read_by_both(&mut fields, WindowedSketch::decode, PlainWindow::of_fields);
+    let read = read_by_both(&mut fields, Windowed::decode, PlainWindow::of_fields);
     let Some((mut sketch, mut twin)) = read else {
         return;
     };
@@ -161,7 +162,7 @@ fn windowed(mut fields: Stream<'_>) {
     for sketch in [&mut sketch, &mut copy] {
         let mut saved: Vec<Field> = Vec::new();
         sketch.save(&mut saved).expect("memory");
-        let loaded = WindowedSketch::decode(&mut saved.into_iter()).expect("what was saved");
+        let loaded = Windowed::decode(&mut saved.into_iter()).expect("what was saved");
         assert_eq!(loaded.digest(), sketch.digest());
     }
 }

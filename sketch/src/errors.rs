@@ -133,6 +133,7 @@ pub mod cms {
         fn from(error: MergeError) -> Self {
             match error {
                 MergeError::Dimensions => DIMENSIONS,
+                MergeError::Window => WINDOW_MERGED,
                 MergeError::Overflow => MERGE_OVERFLOW,
                 MergeError::OutOfMemory => NO_MEMORY_TO_MERGE,
             }

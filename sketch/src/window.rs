@@ -8,7 +8,7 @@ use splitbloom_foundation::number::{parse_within, NumberError};
 use splitbloom_foundation::span::{
     Span, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
 };
-use splitbloom_server::clock::BadTime;
+use splitbloom_server::clock::{time_of_command, BadTime};
 use splitbloom_server::command::{Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 
@@ -53,16 +53,30 @@ pub fn parse_time(word: &[u8]) -> Result<u64, ReplyError> {
     parse_within(word, 0..=MAX_TIME).map_err(|_| BAD_TIME)
 }
 
-/// The time of what the command adds to a sketch with the window `span`: `given` by the client, or
-/// the server's clock.
+/// The time of what the command adds to a sketch: `given` by the client, or the server's clock;
+/// `None` without a window.
 ///
 /// # Errors
-/// `FAR_FUTURE`, or `SECONDS`.
-pub fn time_of(context: &Context, span: Span, given: Option<u64>) -> Result<u64, ReplyError> {
-    context.time_of(span.seconds(), given).map_err(|error| match error {
+/// `FAR_FUTURE`, or `SECONDS`; `no_window` if a time is given where there is no window.
+pub fn time_for(
+    context: &Context,
+    window: Option<Span>,
+    given: Option<u64>,
+    no_window: ReplyError,
+) -> Result<Option<u64>, ReplyError> {
+    let Some(span) = window else {
+        return given.map_or(Ok(None), |_| Err(no_window));
+    };
+    let time = context.time_of(span.seconds(), given).map_err(|error| match error {
         BadTime::Seconds => SECONDS,
         BadTime::FarFuture => FAR_FUTURE,
-    })
+    });
+    time.map(Some)
+}
+
+/// The time at which a sketch is read. Without a window it needs none.
+pub fn now_for(window: Option<Span>) -> u64 {
+    window.map_or(0, |_| time_of_command())
 }
 
 #[cfg(test)]

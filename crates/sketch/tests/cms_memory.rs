@@ -4,8 +4,9 @@
 use splitbloom_foundation::fields::{Field, FieldSink};
 use splitbloom_foundation::span::Span;
 use splitbloom_foundation::OutOfMemory;
-use splitbloom_sketch::cms::windowed::WindowedSketch;
-use splitbloom_sketch::cms::{CountMinSketch, MergeError, Shape};
+use splitbloom_sketch::cms::table::Table;
+use splitbloom_sketch::cms::windowed::Windowed;
+use splitbloom_sketch::cms::{MergeError, Shape};
 use splitbloom_sketch::DecodeError;
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
@@ -19,8 +20,8 @@ fn shape() -> Shape {
     Shape::new(16_384, 7).unwrap()
 }
 
-fn filled(items: std::ops::Range<u64>) -> CountMinSketch {
-    let mut sketch = CountMinSketch::new(shape()).unwrap();
+fn filled(items: std::ops::Range<u64>) -> Table {
+    let mut sketch = Table::new(shape()).unwrap();
     for item in items {
         sketch.increment(&item.to_le_bytes(), 1).unwrap();
     }
@@ -39,12 +40,9 @@ impl FieldSink for Nowhere {
 
 #[test]
 fn an_increment_touches_all_its_counters_or_none() {
-    let empty = || CountMinSketch::new(shape()).unwrap();
-    let refused = refusal::at_every(
-        empty,
-        |sketch| sketch.increment(b"item", 5).is_ok(),
-        CountMinSketch::digest,
-    );
+    let empty = || Table::new(shape()).unwrap();
+    let refused =
+        refusal::at_every(empty, |sketch| sketch.increment(b"item", 5).is_ok(), Table::digest);
     assert_eq!(refused, 21, "a list for each row, its numbers and its lines");
 }
 
@@ -52,7 +50,7 @@ fn an_increment_touches_all_its_counters_or_none() {
 fn a_batch_counts_those_answered_and_no_others() {
     let items: Vec<[u8; 8]> = (0..50_u64).map(u64::to_le_bytes).collect();
     for refused in 0..20 {
-        let mut sketch = CountMinSketch::new(shape()).unwrap();
+        let mut sketch = Table::new(shape()).unwrap();
         let mut answered = 0;
         let pairs = items.iter().map(|item| (&item[..], 1));
         let batch = || sketch.increment_many(pairs, |_| answered += 1);
@@ -82,27 +80,24 @@ fn a_copy_needs_no_memory_for_counters_before_one_of_the_two_changes() {
 
 #[test]
 fn copies_sums_and_saves_that_are_refused_change_nothing() {
-    let refused = refusal::at_every(
-        || filled(0..100),
-        |sketch| sketch.try_clone().is_ok(),
-        CountMinSketch::digest,
-    );
+    let refused =
+        refusal::at_every(|| filled(0..100), |sketch| sketch.try_clone().is_ok(), Table::digest);
     assert_eq!(refused, 8, "the slots, and the owners of each segment");
     let refused = refusal::at_every(
         || filled(0..100),
         |sketch| {
-            let merged = CountMinSketch::merged(shape(), &[(sketch, 2), (sketch, 1)]);
+            let merged = Table::merged(shape(), &[(sketch, 2), (sketch, 1)]);
             assert!(merged.is_ok() || merged.err() == Some(MergeError::OutOfMemory));
-            let merged = CountMinSketch::merged(shape(), &[(sketch, 2), (sketch, 1)]);
+            let merged = Table::merged(shape(), &[(sketch, 2), (sketch, 1)]);
             merged.map(|merged| *sketch = merged).is_ok()
         },
-        CountMinSketch::digest,
+        Table::digest,
     );
     assert_eq!(refused, 46, "the slots, the sums, and three blocks of each segment, twice");
     let refused = refusal::at_every(
         || filled(0..100),
         |sketch| sketch.save(&mut Nowhere).is_ok(),
-        CountMinSketch::digest,
+        Table::digest,
     );
     assert_eq!(refused, 1);
 }
@@ -114,7 +109,7 @@ fn a_load_that_is_refused_leaves_nothing() {
     let held = meter::bytes_held();
     for refused in 0..8 {
         let mut fields = saved.clone().into_iter();
-        let load = || CountMinSketch::decode(&mut fields);
+        let load = || Table::decode(&mut fields);
         let (loaded, was_refused) = refusal::of_the_nth(refused, load);
         assert!(was_refused && loaded.err() == Some(DecodeError::OutOfMemory));
     }
@@ -130,14 +125,14 @@ fn memory_for_a_load_is_bounded_by_its_bytes() {
         let mut fields: Vec<_> = fields.into();
         fields.push(Field::String(bytes.to_vec()));
         let mut fields = fields.into_iter();
-        let (sketch, taken) = meter::measured(|| CountMinSketch::decode(&mut fields).unwrap());
+        let (sketch, taken) = meter::measured(|| Table::decode(&mut fields).unwrap());
         // Rounded up to a cache line, and a slot for the segment.
         assert!(taken.peak <= bytes.len() as isize + 64 + 64, "{taken:?}");
         drop(sketch);
     }
     // No bytes, no memory.
     let mut fields = vec![Field::Unsigned(1 << 16); 3].into_iter();
-    let (refused, taken) = meter::measured(|| CountMinSketch::decode(&mut fields).err());
+    let (refused, taken) = meter::measured(|| Table::decode(&mut fields).err());
     assert_eq!((refused, taken.peak), (Some(DecodeError::Length), 0));
 }
 
@@ -145,7 +140,7 @@ fn memory_for_a_load_is_bounded_by_its_bytes() {
 fn a_windowed_increment_that_is_refused_only_advances_the_time() {
     let span = Span::new(4, 4).unwrap();
     let prepare = || {
-        let mut sketch = WindowedSketch::new(shape(), span).unwrap();
+        let mut sketch = Windowed::new(shape(), span).unwrap();
         let item = || std::iter::once((&b"item"[..], 1));
         sketch.increment_many(item(), 10_000, |_| (), drop).unwrap();
         sketch.increment_many(item(), 12_000, |_| (), drop).unwrap();
@@ -153,10 +148,10 @@ fn a_windowed_increment_that_is_refused_only_advances_the_time() {
         sketch.increment_many(std::iter::empty(), 13_000, |_| (), drop).unwrap();
         sketch
     };
-    let work = |sketch: &mut WindowedSketch| {
+    let work = |sketch: &mut Windowed| {
         let items = [(&b"other"[..], 2)].into_iter();
         sketch.increment_many(items, 13_000, |_| (), drop).is_ok()
     };
-    let refused = refusal::at_every(prepare, work, WindowedSketch::digest);
+    let refused = refusal::at_every(prepare, work, Windowed::digest);
     assert!(refused > 7, "room for groups, and a segment for each row");
 }

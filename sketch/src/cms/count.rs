@@ -3,24 +3,23 @@
 //! A count in a sketch with a window is replicated as CMS.INCRBYAT, with the time of the primary's
 //! clock: replicas and the append-only file end up with the same slices.
 
-use super::value::{free_slice, Counts, StoredCounts};
+use super::value::{free_slice, StoredSketch};
 use crate::errors::cms::{
     INCREMENT_OVERFLOW, MISSING, NEGATIVE, NOT_A_NUMBER, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
     NO_WINDOW, TOO_MANY_TOUCHED,
 };
 use crate::errors::ReplyError;
-use crate::window::{parse_time, time_of, TIME};
+use crate::window::{now_for, parse_time, time_for, TIME};
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::change::{Change, Replicated};
-use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::{Command, ErrorReply, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_server::text::ShortText;
-use splitbloom_sketch::cms;
+use splitbloom_sketch::cms::{self, CountMinSketch};
 use std::cell::Cell;
 
 const ITEMS: Parameter = Parameter::block(
@@ -108,7 +107,7 @@ impl<'a> Request<'a> {
     /// Replicates the first `number` pairs; with `time` if there is one, even if there are none.
     fn replicate<'c>(
         &self,
-        change: Change<'c, StoredCounts>,
+        change: Change<'c, StoredSketch>,
         time: Option<u64>,
         number: usize,
     ) -> Replicated<'c> {
@@ -155,39 +154,18 @@ impl<'a> Request<'a> {
 /// What is wrong with the time; no memory for a new slice. Nothing has changed.
 pub(super) fn count<'a>(
     context: &Context,
-    counts: &mut Counts,
+    sketch: &mut CountMinSketch,
     given: Option<u64>,
-    mut pairs: impl ExactSizeIterator<Item = (&'a [u8], u64)>,
-    mut answer: impl FnMut(u32),
+    pairs: impl Iterator<Item = (&'a [u8], u64)>,
+    answer: impl FnMut(u32),
 ) -> Result<(Result<(), ReplyError>, Option<u64>), ReplyError> {
-    let time = advance(context, counts, given)?;
+    let time = time_for(context, sketch.window(), given, NO_WINDOW)?;
+    let now = time.unwrap_or(0);
+    // Without memory for a new slice nothing changes, here or on replicas.
+    sketch.advance(now, free_slice).map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
     let ration = Ration::begin(context);
-    let end = match counts {
-        // One item is not worth setting up a batch.
-        Counts::Plain(sketch) if pairs.len() == 1 => {
-            pairs.try_for_each(|(item, by)| sketch.increment(item, by).map(&mut answer))
-        }
-        Counts::Plain(sketch) => sketch.increment_many(pairs, answer),
-        Counts::Windowed(sketch) => {
-            sketch.increment_many(pairs, time.unwrap_or(0), answer, free_slice)
-        }
-    };
+    let end = sketch.increment_many(pairs, now, answer, free_slice);
     Ok((end.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT.within(&ration)), time))
-}
-
-/// Advances the time of a sketch with a window, which is returned, to the one `given` or to now.
-/// Without memory for a new slice nothing changes, here or on replicas.
-fn advance(
-    context: &Context,
-    counts: &mut Counts,
-    given: Option<u64>,
-) -> Result<Option<u64>, ReplyError> {
-    let Counts::Windowed(sketch) = counts else {
-        return given.map_or(Ok(None), |_| Err(NO_WINDOW));
-    };
-    let time = time_of(context, sketch.span(), given)?;
-    sketch.advance(time, free_slice).map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
-    Ok(Some(time))
 }
 
 /// Refuses items that touch too many counters, unless they have been counted before: `number` items
@@ -214,7 +192,7 @@ fn increment(
     if (arguments.len() - first) % 2 != 0 {
         return Err(ReplyError::WRONG_ARITY);
     }
-    let target = context.existing::<StoredCounts>(arguments.at(1))?;
+    let target = context.existing::<StoredSketch>(arguments.at(1))?;
     let mut target = target.ok_or(MISSING)?;
     let number = (arguments.len() - first) / 2;
     let (few, mut many);
@@ -244,20 +222,17 @@ fn increment(
 
 fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let counts = key.value::<StoredCounts>()?.ok_or(MISSING)?.sketch();
+    let sketch = key.value::<StoredSketch>()?.ok_or(MISSING)?.sketch();
     let items = arguments.bytes_from(2);
     let (number, mut is_first) = (items.len(), true);
     let bytes = arguments.bytes_from(2).map(<[u8]>::len).sum();
-    check_work(context, counts.rows(), number, bytes)?;
+    check_work(context, sketch.rows(), number, bytes)?;
     let answer = |estimate: u32| {
         if std::mem::take(&mut is_first) {
             context.reply_array(number);
         }
         context.reply_integer(estimate.into());
     };
-    let estimated = match counts {
-        Counts::Plain(sketch) => sketch.estimate_many(items, answer),
-        Counts::Windowed(sketch) => sketch.estimate_many(items, time_of_command(), answer),
-    };
+    let estimated = sketch.estimate_many(items, now_for(sketch.window()), answer);
     estimated.map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)
 }

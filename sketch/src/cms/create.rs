@@ -1,6 +1,6 @@
 //! CMS.INITBYDIM and CMS.INITBYPROB: create a sketch, of given dimensions or for given bounds.
 
-use super::value::{Counts, StoredCounts};
+use super::value::StoredSketch;
 use crate::errors::cms::{
     BAD_DEPTH, BAD_ERROR, BAD_PROBABILITY, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE,
 };
@@ -14,7 +14,6 @@ use splitbloom_server::change::{Change, Entry, Replicated};
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::ShortText;
-use splitbloom_sketch::cms::windowed::WindowedSketch;
 use splitbloom_sketch::cms::{CountMinSketch, Shape, ShapeError};
 
 pub const BY_DIMENSIONS: Command<ReplyError> = Command {
@@ -73,7 +72,7 @@ fn create(
     arguments: Arguments<'_>,
     parse: impl Fn([&[u8]; 2]) -> Result<(u64, u64), ReplyError>,
 ) -> Result<(), ReplyError> {
-    let Ok(Entry::Vacant(vacant)) = context.entry::<StoredCounts>(arguments.at(1)) else {
+    let Ok(Entry::Vacant(vacant)) = context.entry::<StoredSketch>(arguments.at(1)) else {
         return Err(EXISTS); // also for a key of another type, as in RedisBloom
     };
     let words = arguments.try_list_from(4).ok_or(NO_MEMORY_TO_CREATE)?;
@@ -81,24 +80,21 @@ fn create(
     let shape = shape_of(dimensions, context.is_replay())?;
     let span = parse_window(&words)?;
     let shape = span.map_or(Ok(shape), |span| shape.in_window(span))?;
-    let sketch = new(shape, span).map_err(|OutOfMemory| NO_MEMORY_TO_CREATE)?;
-    let target = vacant.with(StoredCounts::new(sketch)).ok_or(NO_MEMORY_TO_CREATE)?;
+    let sketch = match span {
+        None => CountMinSketch::new(shape),
+        Some(span) => CountMinSketch::windowed(shape, span),
+    };
+    let sketch = sketch.map_err(|OutOfMemory| NO_MEMORY_TO_CREATE)?;
+    let target = vacant.with(StoredSketch::new(sketch)).ok_or(NO_MEMORY_TO_CREATE)?;
     replicate(target.settle(), shape, span).signal(c"cms.init");
     context.reply_ok();
     Ok(())
 }
 
-fn new(shape: Shape, span: Option<Span>) -> Result<Counts, OutOfMemory> {
-    match span {
-        None => CountMinSketch::new(shape).map(Counts::Plain),
-        Some(span) => WindowedSketch::new(shape, span).map(Counts::Windowed),
-    }
-}
-
 /// Replicates the creation with its dimensions: those that follow from bounds need not be the same
 /// on another machine, whose logarithms may differ in the last digit.
 fn replicate<'c>(
-    change: Change<'c, StoredCounts>,
+    change: Change<'c, StoredSketch>,
     shape: Shape,
     span: Option<Span>,
 ) -> Replicated<'c> {

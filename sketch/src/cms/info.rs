@@ -1,13 +1,12 @@
 //! CMS.INFO: describes a sketch.
 
-use super::value::{Counts, StoredCounts};
+use super::value::StoredSketch;
 use crate::errors::cms::MISSING;
 use crate::errors::ReplyError;
+use crate::window::now_for;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::Command;
 use splitbloom_server::context::Context;
-use splitbloom_sketch::cms::Shape;
 
 pub const INFO: Command<ReplyError> = Command {
     name: c"cms.info",
@@ -17,31 +16,18 @@ pub const INFO: Command<ReplyError> = Command {
     ..Command::FAST_READ
 };
 
-/// The fields that RedisBloom has.
-const FIELDS: usize = 3;
-/// Those of a window.
-const WINDOW_FIELDS: usize = 2;
-
+/// The first three fields are RedisBloom's, the others those of a window.
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    match key.value::<StoredCounts>()?.ok_or(MISSING)?.sketch() {
-        Counts::Plain(sketch) => {
-            context.reply_map(FIELDS);
-            reply_fields(context, sketch.shape(), sketch.count());
-        }
-        Counts::Windowed(sketch) => {
-            context.reply_map(FIELDS + WINDOW_FIELDS);
-            reply_fields(context, sketch.shape(), sketch.count(time_of_command()));
-            context.reply_field("window", u64::from(sketch.span().seconds()));
-            context.reply_field("slices", u64::from(sketch.span().slices()));
-        }
-    }
-    Ok(())
-}
-
-/// Replies with dimensions and `count`.
-fn reply_fields(context: &Context, shape: Shape, count: u64) {
+    let sketch = key.value::<StoredSketch>()?.ok_or(MISSING)?.sketch();
+    let (shape, window) = (sketch.shape(), sketch.window());
+    context.reply_map(if window.is_some() { 5 } else { 3 });
     context.reply_field("width", shape.width());
     context.reply_field("depth", shape.depth());
-    context.reply_field("count", count);
+    context.reply_field("count", sketch.count(now_for(window)));
+    if let Some(span) = window {
+        context.reply_field("window", u64::from(span.seconds()));
+        context.reply_field("slices", u64::from(span.slices()));
+    }
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! CMS.MERGE: puts the weighted sum of some sketches into one.
 
-use super::value::{free_counts, Counts, StoredCounts};
+use super::value::StoredSketch;
 use crate::config::max_merge_bytes;
 use crate::errors::cms::{
     BAD_NUMBER_OF_KEYS, BAD_WEIGHT, DIMENSIONS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE,
     TOO_FEW_KEYS, WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
 };
 use crate::errors::ReplyError;
+use crate::free::free;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
@@ -69,7 +70,7 @@ fn weights_of<'a>(number: usize, words: &'a [&'a [u8]]) -> Result<&'a [&'a [u8]]
 fn put_sum<'a>(
     context: &'a Context,
     arguments: Arguments<'a>,
-) -> Result<Target<'a, StoredCounts>, ReplyError> {
+) -> Result<Target<'a, StoredSketch>, ReplyError> {
     // Before any key is opened: newer servers would look for it in the slot of the destination.
     if let Ok(number) = parse_number(arguments.bytes(2)) {
         let end = FIRST_SOURCE.saturating_add(number).min(arguments.len());
@@ -77,8 +78,8 @@ fn put_sum<'a>(
             return Err(ReplyError::SEVERAL_SLOTS);
         }
     }
-    let mut target = context.existing::<StoredCounts>(arguments.at(1))?.ok_or(MISSING)?;
-    let shape = plain(Some(target.value()))?.shape();
+    let mut target = context.existing::<StoredSketch>(arguments.at(1))?.ok_or(MISSING)?;
+    let shape = whole(Some(target.value()))?.shape();
     let number = parse_number(arguments.bytes(2))?;
     let words = arguments.try_list_from(FIRST_SOURCE).ok_or(NO_MEMORY_TO_MERGE)?;
     let weights = weights_of(number, &words)?;
@@ -86,7 +87,9 @@ fn put_sum<'a>(
     let merged = sum(context, arguments, shape, number, weights);
     let merged = merged.map_err(|error| error.within(&ration))?;
     drop(ration);
-    free_counts(std::mem::replace(target.value_mut().sketch_mut(), Counts::Plain(merged)));
+    let replaced = std::mem::replace(target.value_mut().sketch_mut(), merged);
+    let allocations = replaced.allocations();
+    free(replaced, allocations);
     Ok(target)
 }
 
@@ -105,7 +108,7 @@ fn sum(
             None => 1,
         };
         let key = context.open_to_read(arguments.at(FIRST_SOURCE + index));
-        if plain(key.value::<StoredCounts>()?)?.shape() != shape {
+        if whole(key.value::<StoredSketch>()?)?.shape() != shape {
             return Err(DIMENSIONS);
         }
         keys.push((key, weight));
@@ -115,17 +118,15 @@ fn sum(
     }
     let mut sources = try_vec(number).ok_or(NO_MEMORY_TO_MERGE)?;
     for (key, weight) in &keys {
-        sources.push((plain(key.value::<StoredCounts>()?)?, *weight));
+        sources.push((whole(key.value::<StoredSketch>()?)?, *weight));
     }
     Ok(CountMinSketch::merged(shape, &sources)?)
 }
 
 /// The sketch of a key, which must have no window.
-fn plain(stored: Option<&StoredCounts>) -> Result<&CountMinSketch, ReplyError> {
-    match stored.ok_or(MISSING)?.sketch() {
-        Counts::Plain(sketch) => Ok(sketch),
-        Counts::Windowed(_) => Err(WINDOW_MERGED),
-    }
+fn whole(stored: Option<&StoredSketch>) -> Result<&CountMinSketch, ReplyError> {
+    let sketch = stored.ok_or(MISSING)?.sketch();
+    sketch.window().map_or(Ok(sketch), |_| Err(WINDOW_MERGED))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use splitbloom_server::data_type;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::lapse;
 use splitbloom_server::register_commands;
-use value::StoredCounts;
+use value::StoredSketch;
 
 /// The ACL category, on servers that let a module create one.
 const CATEGORY: &str = "cms";
@@ -32,8 +32,8 @@ const CATEGORY: &str = "cms";
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    data_type::register::<StoredCounts>(context)?;
-    lapse::register::<StoredCounts>();
+    data_type::register::<StoredSketch>(context)?;
+    lapse::register::<StoredSketch>();
     add_category(context, CATEGORY);
     register_commands!(
         context,
@@ -54,5 +54,5 @@ pub fn register(context: &Context) -> Result<(), Refused> {
 
 /// A value has moved to `key`: one of these waits there for the end of its slice.
 pub fn moved(context: &Context, key: Argument<'_>) {
-    lapse::moved::<StoredCounts>(context, key);
+    lapse::moved::<StoredSketch>(context, key);
 }

@@ -2,7 +2,7 @@
 //! would gain little: the list takes longer than the words.)
 
 use super::count::{check_work, count, INCREMENT};
-use super::value::StoredCounts;
+use super::value::StoredSketch;
 use crate::errors::cms::{
     BAD_PACKING, BAD_WIDTH_OF_ITEMS, MISSING, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY, SYNTAX,
 };
@@ -70,7 +70,7 @@ fn parse(arguments: Arguments<'_>) -> Result<Packed<'_>, ReplyError> {
 /// Replies with the estimates, four bytes each.
 fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let Packed { items, time, command } = parse(arguments)?;
-    let mut target = context.existing::<StoredCounts>(arguments.at(1))?.ok_or(MISSING)?;
+    let mut target = context.existing::<StoredSketch>(arguments.at(1))?.ok_or(MISSING)?;
     let rows = target.value().sketch().rows().max(MIN_ROWS);
     check_work(context, rows, items.len(), items.bytes().len())?;
     let is_replay = context.is_replay(); // without a reader of the reply

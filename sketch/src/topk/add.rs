@@ -8,7 +8,7 @@ use super::value::StoredTopK;
 use crate::errors::topk::{BAD_INCREMENT, MISSING, NO_MEMORY_TO_ADD, NO_WINDOW, TOO_MANY_STEPS};
 use crate::errors::ReplyError;
 use crate::free::free;
-use crate::window::{parse_time, time_of, TIME};
+use crate::window::{parse_time, time_for, TIME};
 use splitbloom_foundation::number::parse_within;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
@@ -111,7 +111,7 @@ fn add<const STEP: usize>(
     let given = (form.first > 2).then(|| parse_time(arguments.bytes(2))).transpose()?;
     let mut target = context.existing::<StoredTopK>(arguments.at(1))?.ok_or(MISSING)?;
     let topk = target.value_mut().sketch_mut();
-    let time = time_for(context, topk, given)?;
+    let time = time_for(context, topk.window(), given, NO_WINDOW)?;
     let request = form.parse(context, arguments, topk)?;
     let open = topk.open(time.unwrap_or(0), free_slice);
     let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
@@ -126,19 +126,6 @@ fn add<const STEP: usize>(
     }
     request.reply(context, &answers, refusal);
     Ok(())
-}
-
-/// The time of what is added to `topk`, `given` by the client or that of the server; `None` without
-/// a window.
-///
-/// # Errors
-/// What is wrong with it; `NO_WINDOW`.
-fn time_for(context: &Context, topk: &TopK, given: Option<u64>) -> Result<Option<u64>, ReplyError> {
-    match topk.window() {
-        Some(span) => time_of(context, span, given).map(Some),
-        None if given.is_some() => Err(NO_WINDOW),
-        None => Ok(None),
-    }
 }
 
 /// Frees a slice that is over.

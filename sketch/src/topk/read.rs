@@ -3,9 +3,9 @@
 use super::value::StoredTopK;
 use crate::errors::topk::{MISSING, NO_MEMORY_TO_REPLY, TOO_MANY_READS, WITHCOUNT};
 use crate::errors::ReplyError;
+use crate::window::now_for;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
@@ -57,16 +57,11 @@ fn topk_of<'k>(key: &'k ReadKey<'_>) -> Result<&'k TopK, ReplyError> {
     Ok(key.value::<StoredTopK>()?.ok_or(MISSING)?.sketch())
 }
 
-/// The time at which a value is read. Without a window it needs none.
-fn now_for(topk: &TopK) -> u64 {
-    topk.window().map_or(0, |_| time_of_command())
-}
-
 fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let topk = topk_of(&key)?;
     let items = arguments.bytes_from(2);
-    let list = topk.lookup(now_for(topk)).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
+    let list = topk.lookup(now_for(topk.window())).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
     context.reply_array(items.len());
     items.for_each(|item| context.reply_bool(list.contains(item)));
     Ok(())
@@ -80,7 +75,8 @@ fn count(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     if steps.sum::<u64>() > MAX_STEPS {
         return Err(TOO_MANY_READS);
     }
-    let mut counts = topk.counts(now_for(topk)).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
+    let mut counts =
+        topk.counts(now_for(topk.window())).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
     context.reply_array(items.len());
     items.for_each(|item| context.reply_integer(counts.of(item)));
     Ok(())
@@ -95,7 +91,7 @@ fn list(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     };
     let key = context.open_to_read(arguments.at(1));
     let topk = topk_of(&key)?;
-    let list = topk.list(now_for(topk)).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
+    let list = topk.list(now_for(topk.window())).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
     context.reply_array(list.len() * if with_count { 2 } else { 1 });
     for listed in list {
         context.reply_bytes(listed.item);

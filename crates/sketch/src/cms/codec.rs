@@ -6,7 +6,8 @@
 //!
 //! The counters are little-endian numbers of 32 bits, row after row.
 
-use super::{CountMinSketch, Shape, ShapeError};
+use super::table::Table;
+use super::{Shape, ShapeError};
 use crate::counters::Counters;
 use crate::error::DecodeError;
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
@@ -15,7 +16,7 @@ use splitbloom_foundation::fields::{FieldSink, Fields};
 /// The name of the server's type.
 pub const TYPE_NAME: &str = "CMSk-TYPE";
 
-impl CountMinSketch {
+impl Table {
     /// Writes its fields as RedisBloom does. The format has all counters in one string, so this
     /// allocates memory for them.
     ///

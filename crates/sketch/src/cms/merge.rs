@@ -1,6 +1,7 @@
-//! Weighted sums of sketches.
+//! Weighted sums of tables.
 
-use super::{CountMinSketch, Shape, MAX_COUNT};
+use super::table::Table;
+use super::{Shape, MAX_COUNT};
 use crate::counters::{Counters, LINE_CELLS};
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
@@ -9,6 +10,8 @@ use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 pub enum MergeError {
     /// They differ in width or depth.
     Dimensions,
+    /// One has a window.
+    Window,
     /// A counter would be negative or too large.
     Overflow,
     /// The allocator refused.
@@ -28,7 +31,7 @@ fn add(sum: i64, value: i64, weight: i64) -> Result<i64, MergeError> {
     product.and_then(|product| sum.checked_add(product)).ok_or(MergeError::Overflow)
 }
 
-impl CountMinSketch {
+impl Table {
     /// The sum of `sketches`, each counted as often as its weight says, in a sketch of `shape`. A
     /// weight may be negative. An estimate of the sum is at least the sum of the exact counts if no
     /// weight is negative. Cost: a step for each counter of each sketch.
@@ -51,7 +54,7 @@ impl CountMinSketch {
 
 /// The weighted sum of the counts, as far as it fits. It is out of range only where counters have
 /// stopped that it does not stop with, so it refuses no sum that the counters allow.
-fn count_of(sketches: &[(&CountMinSketch, i64)]) -> u64 {
+fn count_of(sketches: &[(&Table, i64)]) -> u64 {
     let products =
         sketches.iter().map(|(sketch, weight)| i128::from(sketch.count) * i128::from(*weight));
     let sum = products.fold(0, i128::saturating_add);
@@ -64,7 +67,7 @@ fn sum_up(
     sums: &mut Vec<i64>,
     index: usize,
     len: usize,
-    sketches: &[(&CountMinSketch, i64)],
+    sketches: &[(&Table, i64)],
 ) -> Result<(), MergeError> {
     sums.clear();
     for (sketch, weight) in sketches {

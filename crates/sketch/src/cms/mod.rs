@@ -28,14 +28,14 @@
 //! increments stops at 2^63 - 1.
 //!
 //! ```text
-//!   shape   the dimensions      batch      counters of several items on their way at once
-//!   merge   sums of sketches    windowed   counts of the last seconds: a sketch for each slice
-//!   codec   RedisBloom's encoding
+//!   table   the counters        windowed   counts of the last seconds: a table for each slice
+//!   shape   the dimensions      merge      sums of sketches     codec   RedisBloom's encoding
 //! ```
 
 mod codec;
 mod merge;
 mod shape;
+pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod windowed;
@@ -44,13 +44,15 @@ pub use codec::TYPE_NAME;
 pub use merge::MergeError;
 pub use shape::{Shape, ShapeError, MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
 
-use crate::batch::Groups;
-use crate::counters::{Counters, CACHED_SEGMENTS};
-use crate::rows::Rows;
-use splitbloom_foundation::alloc::{Mover, OutOfMemory};
+use crate::error::DecodeError;
+use splitbloom_foundation::alloc::{try_vec, Mover, OutOfMemory};
+use splitbloom_foundation::fields::{FieldSink, Fields};
+use splitbloom_foundation::span::Span;
 use std::alloc::Layout;
+use std::any::Any;
 use std::num::NonZeroU64;
-use xxhash_rust::xxh3::Xxh3;
+use table::Table;
+use windowed::Windowed;
 
 /// An estimate that has reached the end of what a counter counts: the item came that often, or more
 /// often.
@@ -59,12 +61,12 @@ pub const SATURATED: u32 = u32::MAX;
 /// The sum of increments at which it stops: the largest that the server can show.
 pub const MAX_COUNT: u64 = i64::MAX as u64;
 
-/// Counts items. See the [module](self).
-pub struct CountMinSketch {
-    shape: Shape,
-    rows: Rows,
-    count: u64,
-    counters: Counters,
+/// Counts items, all of them or those in a window. See the [module](self).
+pub struct CountMinSketch(Body);
+
+enum Body {
+    Whole(Table),
+    Window(Windowed),
 }
 
 impl CountMinSketch {
@@ -73,131 +75,135 @@ impl CountMinSketch {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
-        Ok(Self::of(shape, 0, Counters::new(shape.cells())?))
+        Table::new(shape).map(Self::whole)
     }
 
-    /// A sketch of these counters. The sum of a saved one may be above [`MAX_COUNT`]: RedisBloom's
-    /// went on to 2^64.
-    fn of(shape: Shape, count: u64, counters: Counters) -> Self {
-        let count = count.min(MAX_COUNT);
-        Self { shape, rows: Rows::new(shape.width(), shape.depth()), count, counters }
+    /// An empty sketch of the last `span`. Allocates no slice.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn windowed(shape: Shape, span: Span) -> Result<Self, OutOfMemory> {
+        Windowed::new(shape, span).map(|window| Self(Body::Window(window)))
     }
 
-    /// Its dimensions.
+    fn whole(table: Table) -> Self {
+        Self(Body::Whole(table))
+    }
+
+    /// Its dimensions, those of each slice.
     pub fn shape(&self) -> Shape {
-        self.shape
+        match &self.0 {
+            Body::Whole(table) => table.shape(),
+            Body::Window(window) => window.shape(),
+        }
     }
 
-    /// The sum of all increments, at most [`MAX_COUNT`].
-    pub fn count(&self) -> u64 {
-        self.count
+    /// Its window, if it has one.
+    pub fn window(&self) -> Option<Span> {
+        match &self.0 {
+            Body::Whole(_) => None,
+            Body::Window(window) => Some(window.span()),
+        }
     }
 
-    /// Its counters, row after row.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    /// The rows of all its slices.
+    pub fn rows(&self) -> u64 {
+        let slices = self.window().map_or(1, |span| u64::from(span.slices()) + 1);
+        self.shape().depth() * slices
     }
 
-    /// Adds `increment` to the count of `item`. Returns the estimate; [`SATURATED`] if the counters
-    /// end there. Cost: a step for each row.
+    /// When estimates change next if nothing is counted, in milliseconds since 1970, later than
+    /// `now`; `None` if all are 0, and without a window.
+    pub fn next_change(&self, now: u64) -> Option<u64> {
+        match &self.0 {
+            Body::Whole(_) => None,
+            Body::Window(window) => window.next_change(now),
+        }
+    }
+
+    /// What its owner keeps with one that has a window, which is no part of it: copies begin
+    /// without. `None` without a window, or if there is no memory for it.
+    pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
+        match &mut self.0 {
+            Body::Whole(_) => None,
+            Body::Window(window) => window.attachment(),
+        }
+    }
+
+    /// The sum of all increments, in a window of those that are remembered at `now`, at most
+    /// [`MAX_COUNT`].
+    pub fn count(&self, now: u64) -> u64 {
+        match &self.0 {
+            Body::Whole(table) => table.count(),
+            Body::Window(window) => window.count(now),
+        }
+    }
+
+    /// Advances the time to `now`. Calls `over` with each slice that is over. Without a window
+    /// nothing changes.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.
-    pub fn increment(&mut self, item: &[u8], increment: u64) -> Result<u32, OutOfMemory> {
-        let Self { rows, counters, count, .. } = self;
-        if !counters.owns_all() {
-            let mut owned = Ok(());
-            rows.visit(item, |cell| owned = owned.and_then(|()| counters.own(cell)));
-            owned?;
+    pub fn advance(&mut self, now: u64, over: impl FnMut(Table)) -> Result<(), OutOfMemory> {
+        match &mut self.0 {
+            Body::Whole(_) => Ok(()),
+            Body::Window(window) => window.advance(now, over),
         }
-        let mut estimate = SATURATED;
-        let mut add =
-            |counter: Option<&mut u32>| estimate = estimate.min(self::add(counter, increment));
-        match counters.single_mut() {
-            Some(counters) => rows.visit(item, |cell| add(counters.get_mut(cell as usize))),
-            None => rows.visit(item, |cell| add(counters.get_mut(cell))),
-        }
-        *count = add_counts(*count, increment);
-        Ok(estimate)
     }
 
-    /// Adds to the counts of `items`, and calls `answer` with the estimate of each after it: as
-    /// [`CountMinSketch::increment`], one after the other.
+    /// [Advances](Self::advance) the time to `now`, and adds to the counts of `items`. Calls
+    /// `answer` with the estimate of each after it; [`SATURATED`] if the counters end there.
+    ///
+    /// Cost: a step for each row, of each slice.
     ///
     /// # Errors
-    /// `OutOfMemory`: those answered have been counted, and no others.
+    /// `OutOfMemory`: those answered have been counted, and no others. The time may have advanced.
     pub fn increment_many<'a>(
         &mut self,
         mut items: impl Iterator<Item = (&'a [u8], u64)>,
+        now: u64,
         mut answer: impl FnMut(u32),
+        over: impl FnMut(Table),
     ) -> Result<(), OutOfMemory> {
-        if !self.is_large() {
-            return items.try_for_each(|(item, increment)| {
-                answer(self.increment(item, increment)?);
-                Ok(())
-            });
-        }
-        let mut groups = Groups::of(items, self.rows)?;
-        while let Some(group) = groups.next(|cell| self.counters.prefetch(cell)) {
-            for (increment, cells) in group.items() {
-                answer(self.increment_cells(cells, increment)?);
+        match &mut self.0 {
+            // One item is not worth setting up a batch.
+            Body::Whole(table) if items.size_hint().1 == Some(1) => {
+                items.try_for_each(|(item, by)| table.increment(item, by).map(&mut answer))
             }
+            Body::Whole(table) => table.increment_many(items, answer),
+            Body::Window(window) => window.increment_many(items, now, answer, over),
         }
-        Ok(())
     }
 
-    /// The same for one item, whose counters are `cells`.
-    #[inline]
-    fn increment_cells(&mut self, cells: &[u64], increment: u64) -> Result<u32, OutOfMemory> {
-        let Self { counters, count, .. } = self;
-        if !counters.owns_all() {
-            cells.iter().try_for_each(|cell| counters.own(*cell))?;
-        }
-        let each = cells.iter().map(|cell| add(counters.get_mut(*cell), increment));
-        let estimate = each.fold(SATURATED, u32::min);
-        *count = add_counts(*count, increment);
-        Ok(estimate)
-    }
-
-    /// The estimate of the count of `item`. Cost: a step for each row.
-    pub fn estimate(&self, item: &[u8]) -> u32 {
-        let mut estimate = SATURATED;
-        let mut take = |counter| estimate = estimate.min(counter);
-        match self.counters.single() {
-            Some(counters) => self.rows.visit(item, |cell| take(counters[cell as usize])),
-            None => self.rows.visit(item, |cell| take(self.counters.get(cell))),
-        }
-        estimate
-    }
-
-    /// Calls `answer` with the estimate of each of `items`.
+    /// Calls `answer` with the estimate of each of `items`, in a window at `now`.
     ///
     /// # Errors
     /// `OutOfMemory`, before the first answer.
     pub fn estimate_many<'a>(
         &self,
         items: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(u32),
+        now: u64,
+        answer: impl FnMut(u32),
     ) -> Result<(), OutOfMemory> {
-        if !self.is_large() {
-            items.for_each(|item| answer(self.estimate(item)));
-            return Ok(());
+        match &self.0 {
+            Body::Whole(table) => table.estimate_many(items, answer),
+            Body::Window(window) => window.estimate_many(items, now, answer),
         }
-        let mut groups = Groups::of(items.map(|item| (item, ())), self.rows)?;
-        while let Some(group) = groups.next(|cell| self.counters.prefetch(cell)) {
-            group.items().for_each(|((), cells)| answer(self.smallest(cells)));
-        }
-        Ok(())
     }
 
-    /// The smallest of some counters.
-    fn smallest(&self, cells: &[u64]) -> u32 {
-        cells.iter().fold(SATURATED, |least, cell| least.min(self.counters.get(*cell)))
-    }
-
-    /// Whether the counters of a batch are to be prefetched.
-    fn is_large(&self) -> bool {
-        self.counters.reserved() > CACHED_SEGMENTS
+    /// The [sum](Table::merged) of `sketches`, each counted as often as its weight says.
+    ///
+    /// # Errors
+    /// What keeps them from being added.
+    pub fn merged(shape: Shape, sketches: &[(&Self, i64)]) -> Result<Self, MergeError> {
+        let mut tables = try_vec(sketches.len())?;
+        for (sketch, weight) in sketches {
+            match &sketch.0 {
+                Body::Whole(table) => tables.push((table, *weight)),
+                Body::Window(_) => return Err(MergeError::Window),
+            }
+        }
+        Table::merged(shape, &tables).map(Self::whole)
     }
 
     /// A copy, which shares memory with this one.
@@ -205,51 +211,74 @@ impl CountMinSketch {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        Ok(Self::of(self.shape, self.count, self.counters.try_clone()?))
+        Ok(Self(match &mut self.0 {
+            Body::Whole(table) => Body::Whole(table.try_clone()?),
+            Body::Window(window) => Body::Window(window.try_clone()?),
+        }))
     }
 
-    /// A number that is equal for equal sketches only: a hash of everything but which zeros are
-    /// allocated.
+    /// A number that is equal for equal sketches only.
     pub fn digest(&self) -> u128 {
-        let mut hash = Xxh3::new();
-        self.write_digest(&mut hash);
-        hash.digest128()
-    }
-
-    pub(super) fn write_digest(&self, hash: &mut Xxh3) {
-        for number in [self.shape.width(), self.shape.depth(), self.count] {
-            hash.update(&number.to_le_bytes());
+        match &self.0 {
+            Body::Whole(table) => table.digest(),
+            Body::Window(window) => window.digest(),
         }
-        self.counters.write_digest(hash);
     }
 
     /// The number of allocations.
     pub fn allocations(&self) -> usize {
-        1 + self.counters.allocated()
+        match &self.0 {
+            Body::Whole(table) => table.allocations(),
+            Body::Window(window) => window.allocations(),
+        }
     }
 
     /// Visits every kind of allocation: its layout and their number.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        self.counters.visit_allocations(visit);
+        match &self.0 {
+            Body::Whole(table) => table.visit_allocations(visit),
+            Body::Window(window) => window.visit_allocations(visit),
+        }
     }
 
-    /// Passes its memory through `mover`, from segment `from` on, until it says stop. Returns where
-    /// to continue, which is never 0.
+    /// Passes its memory through `mover`, from `from` on, until it says stop. Returns where to
+    /// continue, which is never 0.
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
-        self.counters.relocate(from, mover)
+        match &mut self.0 {
+            Body::Whole(table) => table.relocate(from, mover),
+            Body::Window(window) => window.relocate(from, mover),
+        }
+    }
+
+    /// Writes its fields: RedisBloom's, or with a window [our own](windowed).
+    ///
+    /// # Errors
+    /// `OutOfMemory`, before the first field.
+    pub fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        match &self.0 {
+            Body::Whole(table) => table.save(to),
+            Body::Window(window) => window.save(to),
+        }
+    }
+
+    /// The sketch without a window that was saved as these fields.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn decode(fields: &mut impl Fields) -> Result<Self, DecodeError> {
+        Table::decode(fields).map(Self::whole)
+    }
+
+    /// The sketch with a window that was saved as these fields.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn decode_windowed(fields: &mut impl Fields) -> Result<Self, DecodeError> {
+        Windowed::decode(fields).map(|window| Self(Body::Window(window)))
     }
 }
 
 /// The sum of two sums of increments.
 fn add_counts(one: u64, other: u64) -> u64 {
     one.saturating_add(other).min(MAX_COUNT)
-}
-
-/// Adds `increment` to a counter that is writable. Returns the sum, at most [`SATURATED`].
-#[inline]
-fn add(counter: Option<&mut u32>, increment: u64) -> u32 {
-    counter.map_or(SATURATED, |counter| {
-        *counter = counter.saturating_add(u32::try_from(increment).unwrap_or(SATURATED));
-        *counter
-    })
 }

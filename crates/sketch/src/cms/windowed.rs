@@ -1,4 +1,4 @@
-//! Counts of the last seconds: a sketch for each slice of time, in a ring ([`crate::window`]).
+//! Counts of the last seconds: a table for each slice of time, in a ring ([`crate::window`]).
 //!
 //! ```text
 //!   ring ──► slice 10 ──► sketch    an increment adds to the sketch of the current slice;
@@ -28,7 +28,8 @@
 //! Segments are those of 64 KiB of the table, in ascending order; those of zeros are left out. So
 //! saving takes no more memory than a segment.
 
-use super::{add_counts, CountMinSketch, Shape, SATURATED};
+use super::table::Table;
+use super::{add_counts, Shape, SATURATED};
 use crate::batch::Groups;
 use crate::counters::{read_counters, Counters};
 use crate::error::DecodeError;
@@ -46,13 +47,13 @@ use xxhash_rust::xxh3::Xxh3;
 /// The name of the server's type.
 pub const TYPE_NAME: &str = "CMSwindow";
 
-/// Counts items of the last seconds. See the [module](self).
-pub struct WindowedSketch {
+/// Counts of the last seconds. See the [module](self).
+pub struct Windowed {
     shape: Shape,
-    ring: Ring<CountMinSketch>,
+    ring: Ring<Table>,
 }
 
-impl WindowedSketch {
+impl Windowed {
     /// An empty sketch.
     ///
     /// # Errors
@@ -98,13 +99,9 @@ impl WindowedSketch {
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.
-    pub fn advance(
-        &mut self,
-        now: u64,
-        over: impl FnMut(CountMinSketch),
-    ) -> Result<(), OutOfMemory> {
+    pub fn advance(&mut self, now: u64, over: impl FnMut(Table)) -> Result<(), OutOfMemory> {
         let shape = self.shape;
-        self.ring.open(now, || CountMinSketch::new(shape), over).map(drop)
+        self.ring.open(now, || Table::new(shape), over).map(drop)
     }
 
     /// Advances the time to `now`, and adds to the counts of `items`. Calls `answer` with the
@@ -118,13 +115,13 @@ impl WindowedSketch {
         items: impl Iterator<Item = (&'a [u8], u64)>,
         now: u64,
         mut answer: impl FnMut(u32),
-        over: impl FnMut(CountMinSketch),
+        over: impl FnMut(Table),
     ) -> Result<(), OutOfMemory> {
         self.advance(now, over)?;
         let mut groups = Groups::of(items, self.rows())?;
         let (current, others) = self.ring.current_and_others();
         let current = current.ok_or(OutOfMemory)?;
-        let prefetch = |current: &CountMinSketch, cell| {
+        let prefetch = |current: &Table, cell| {
             current.counters.prefetch(cell);
             others.clone().for_each(|slice| slice.counters.prefetch(cell));
         };
@@ -165,7 +162,7 @@ impl WindowedSketch {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        let ring = self.ring.try_clone(CountMinSketch::try_clone)?;
+        let ring = self.ring.try_clone(Table::try_clone)?;
         Ok(Self { shape: self.shape, ring })
     }
 
@@ -191,7 +188,7 @@ impl WindowedSketch {
     /// The number of allocations.
     pub fn allocations(&self) -> usize {
         let slices = self.ring.slots().flatten();
-        1 + slices.map(CountMinSketch::allocations).sum::<usize>()
+        1 + slices.map(Table::allocations).sum::<usize>()
     }
 
     /// Visits every kind of allocation: its layout and their number.
@@ -278,7 +275,7 @@ impl WindowedSketch {
 }
 
 /// Reads one slice.
-fn read_slice(shape: Shape, fields: &mut impl Fields) -> Result<CountMinSketch, DecodeError> {
+fn read_slice(shape: Shape, fields: &mut impl Fields) -> Result<Table, DecodeError> {
     let (count, segments) = (unsigned(fields)?, unsigned(fields)?);
     let mut counters = Counters::new(shape.cells())?;
     if segments > counters.reserved() as u64 {
@@ -299,7 +296,7 @@ fn read_slice(shape: Shape, fields: &mut impl Fields) -> Result<CountMinSketch, 
         }
         read_counters(&mut counters, index, bytes)?;
     }
-    Ok(CountMinSketch::of(shape, count, counters))
+    Ok(Table::of(shape, count, counters))
 }
 
 fn unsigned(fields: &mut impl Fields) -> Result<u64, DecodeError> {
@@ -307,7 +304,7 @@ fn unsigned(fields: &mut impl Fields) -> Result<u64, DecodeError> {
 }
 
 /// The sum of the estimates of some slices for an item whose counters are `cells`.
-fn sum<'a>(slices: impl Iterator<Item = &'a CountMinSketch>, cells: &[u64]) -> u32 {
+fn sum<'a>(slices: impl Iterator<Item = &'a Table>, cells: &[u64]) -> u32 {
     slices.fold(0, |sum: u32, slice| match sum {
         SATURATED => sum,
         _ => sum.saturating_add(slice.smallest(cells)),

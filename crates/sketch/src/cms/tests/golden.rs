@@ -28,7 +28,7 @@ fn what_redisbloom_wrote_is_read_and_written_again() {
         let number = |name| value(name).parse::<u64>().unwrap();
         let dump = Dump::parse(&bytes(value("dump")));
         assert_eq!(dump.version, 0);
-        let sketch = CountMinSketch::decode(&mut dump.fields.clone().into_iter()).unwrap();
+        let sketch = Table::decode(&mut dump.fields.clone().into_iter()).unwrap();
         let shape = Shape::new(number("width"), number("depth")).unwrap();
         assert_eq!((sketch.shape(), sketch.count()), (shape, number("counter")));
         let counts = lines.iter().filter(|line| line.0 == "count");
@@ -43,14 +43,14 @@ fn what_redisbloom_wrote_is_read_and_written_again() {
 
 #[test]
 fn our_increments_leave_the_bytes_that_redisblooms_leave() {
-    let increments = |key: &str| -> (CountMinSketch, Vec<(Vec<u8>, u64)>) {
+    let increments = |key: &str| -> (Table, Vec<(Vec<u8>, u64)>) {
         match key {
             "one-counter" => (sketch(1, 1), vec![(b"x".into(), 1), (b"y".into(), 2)]),
             "by-probability" => {
                 let (width, depth) = Shape::dimensions_for(0.05, 0.02);
                 let shape = Shape::new(width, depth).unwrap();
                 let item = |n: u64| (format!("item:{n}").into_bytes(), 7 * n + 1);
-                (CountMinSketch::new(shape).unwrap(), (0..40).map(item).collect())
+                (Table::new(shape).unwrap(), (0..40).map(item).collect())
             }
             "any-bytes" => {
                 let items: [&[u8]; 4] = [b"", b"\0", b"a\0b", b"a\0c"];

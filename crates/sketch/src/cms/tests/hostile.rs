@@ -5,7 +5,7 @@ use crate::error::DecodeError;
 use Field::{String as Bytes, Unsigned as U};
 
 fn refusal(fields: Vec<Field>) -> Option<DecodeError> {
-    CountMinSketch::decode(&mut fields.into_iter()).err()
+    Table::decode(&mut fields.into_iter()).err()
 }
 
 #[test]
@@ -39,11 +39,11 @@ fn fields_that_are_no_sketch_are_refused() {
 fn any_count_and_any_counters_are_a_sketch_whose_count_stops_at_its_end() {
     for count in [u64::MAX, MAX_COUNT + 1, MAX_COUNT] {
         let fields = vec![U(3), U(2), U(count), Bytes(vec![255; 24])];
-        let mut sketch = CountMinSketch::decode(&mut fields.into_iter()).unwrap();
+        let mut sketch = Table::decode(&mut fields.into_iter()).unwrap();
         assert_eq!(sketch.count(), MAX_COUNT);
         assert_eq!(sketch.increment(b"x", MAX_COUNT), Ok(SATURATED));
         assert_eq!(sketch.count(), MAX_COUNT);
-        let merged = CountMinSketch::merged(sketch.shape(), &[(&sketch, 1)]);
+        let merged = Table::merged(sketch.shape(), &[(&sketch, 1)]);
         assert_eq!(merged.map(|merged| merged.digest()), Ok(sketch.digest()));
     }
 }

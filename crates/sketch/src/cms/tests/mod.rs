@@ -45,7 +45,7 @@ impl Twin {
     }
 
     /// Whether a sketch has its counters.
-    pub fn is_like(&self, sketch: &CountMinSketch) -> bool {
+    pub fn is_like(&self, sketch: &Table) -> bool {
         let cells = 0..self.width * self.depth;
         let mut counters = cells.map(|cell| (sketch.counters().get(cell), cell));
         sketch.count() == self.count
@@ -54,12 +54,12 @@ impl Twin {
     }
 }
 
-pub(super) fn sketch(width: u64, depth: u64) -> CountMinSketch {
-    CountMinSketch::new(Shape::new(width, depth).unwrap()).unwrap()
+pub(super) fn sketch(width: u64, depth: u64) -> Table {
+    Table::new(Shape::new(width, depth).unwrap()).unwrap()
 }
 
 /// The fields of a sketch as a server saves them.
-pub(super) fn fields(sketch: &CountMinSketch) -> Vec<Field> {
+pub(super) fn fields(sketch: &Table) -> Vec<Field> {
     let mut fields = Vec::new();
     sketch.save(&mut fields).unwrap();
     fields

@@ -83,7 +83,7 @@ proptest! {
             sketch.increment(item, *increment).unwrap();
         }
         let fields = fields(&sketch);
-        let loaded = CountMinSketch::decode(&mut fields.clone().into_iter()).unwrap();
+        let loaded = Table::decode(&mut fields.clone().into_iter()).unwrap();
         prop_assert_eq!(loaded.digest(), sketch.digest());
         prop_assert_eq!(super::fields(&loaded), fields);
         prop_assert!(loaded.counters().allocated() <= sketch.counters().allocated());
@@ -101,18 +101,18 @@ proptest! {
             }
             source
         };
-        let sketches: Vec<(CountMinSketch, i64)> =
+        let sketches: Vec<(Table, i64)> =
             sources.iter().map(|(items, weight)| (filled(items), *weight)).collect();
         let borrowed: Vec<_> = sketches.iter().map(|(source, weight)| (source, *weight)).collect();
-        let merged = CountMinSketch::merged(Shape::new(width, 2).unwrap(), &borrowed);
-        let sum = |value: &dyn Fn(&CountMinSketch) -> u64| -> i64 {
+        let merged = Table::merged(Shape::new(width, 2).unwrap(), &borrowed);
+        let sum = |value: &dyn Fn(&Table) -> u64| -> i64 {
             sketches.iter().map(|(source, weight)| value(source) as i64 * weight).sum()
         };
         let cells: Vec<i64> =
             (0..2 * width).map(|cell| sum(&|source| source.counters().get(cell).into())).collect();
         match merged {
             Ok(merged) => {
-                prop_assert_eq!(merged.count() as i64, sum(&CountMinSketch::count));
+                prop_assert_eq!(merged.count() as i64, sum(&Table::count));
                 for (cell, sum) in (0..).zip(cells) {
                     prop_assert_eq!(i64::from(merged.counters().get(cell)), sum);
                 }
@@ -133,7 +133,7 @@ fn sums_overflow_where_redisbloom_says_so() {
     let shape = full.shape();
     let merged = |weights: &[i64]| {
         let sources: Vec<_> = weights.iter().map(|weight| (&full, *weight)).collect();
-        CountMinSketch::merged(shape, &sources).map(|sketch| sketch.estimate(b"x"))
+        Table::merged(shape, &sources).map(|sketch| sketch.estimate(b"x"))
     };
     assert_eq!(merged(&[1]), Ok(u32::MAX));
     assert_eq!(merged(&[2, -1]), Ok(u32::MAX));
@@ -144,15 +144,15 @@ fn sums_overflow_where_redisbloom_says_so() {
     let mut counted = sketch(5, 1);
     counted.increment(b"x", i64::MAX as u64).unwrap();
     let (shape, once) = (counted.shape(), [(&counted, 1)]);
-    let count = CountMinSketch::merged(shape, &once).map(|sketch| sketch.count());
+    let count = Table::merged(shape, &once).map(|sketch| sketch.count());
     assert_eq!(count, Ok(i64::MAX as u64));
     // The count stops where RedisBloom's overflows, in every order of the sources.
     for (weights, count) in [([2, -1], MAX_COUNT), ([-1, 2], MAX_COUNT), ([-1, 1], 0)] {
         let sources = weights.map(|weight| (&counted, weight));
-        let merged = CountMinSketch::merged(shape, &sources).map(|merged| merged.count());
+        let merged = Table::merged(shape, &sources).map(|merged| merged.count());
         assert_eq!(merged, Ok(count), "{weights:?}");
     }
-    let other = CountMinSketch::merged(sketch(1, 5).shape(), &[(&counted, 1)]);
+    let other = Table::merged(sketch(1, 5).shape(), &[(&counted, 1)]);
     assert_eq!(other.err(), Some(MergeError::Dimensions));
 }
 

@@ -1,30 +1,30 @@
 //! Windowed sketches against the times of all increments.
 
 use super::*;
-use crate::cms::windowed::WindowedSketch;
+use crate::cms::windowed::Windowed;
 use crate::error::DecodeError;
 use proptest::prelude::*;
 use splitbloom_foundation::span::Span;
 
-fn windowed(width: u64, seconds: u32, slices: u8) -> WindowedSketch {
+fn windowed(width: u64, seconds: u32, slices: u8) -> Windowed {
     let shape = Shape::new(width, 3).unwrap();
-    WindowedSketch::new(shape, Span::new(seconds, slices).unwrap()).unwrap()
+    Windowed::new(shape, Span::new(seconds, slices).unwrap()).unwrap()
 }
 
-fn fields(sketch: &WindowedSketch) -> Vec<Field> {
+fn fields(sketch: &Windowed) -> Vec<Field> {
     let mut written = Vec::new();
     sketch.save(&mut written).unwrap();
     written
 }
 
-fn increment(sketch: &mut WindowedSketch, now: u64, items: &[(&[u8], u64)]) -> Vec<u32> {
+fn increment(sketch: &mut Windowed, now: u64, items: &[(&[u8], u64)]) -> Vec<u32> {
     let mut answers = Vec::new();
     let items = items.iter().copied();
     sketch.increment_many(items, now, |answer| answers.push(answer), drop).unwrap();
     answers
 }
 
-fn estimate(sketch: &WindowedSketch, now: u64, item: &[u8]) -> u32 {
+fn estimate(sketch: &Windowed, now: u64, item: &[u8]) -> u32 {
     let mut answers = Vec::new();
     let items = std::iter::once(item);
     sketch.estimate_many(items, now, |answer| answers.push(answer)).unwrap();
@@ -41,7 +41,7 @@ fn an_increment_counts_for_the_window_and_at_most_a_slice_more() {
     assert_eq!((sketch.count(14_999), sketch.count(15_000), sketch.count(16_000)), (7, 1, 0));
     let mut over = Vec::new();
     sketch.increment_many(std::iter::empty(), 16_000, |_| (), |slice| over.push(slice)).unwrap();
-    assert_eq!(over.iter().map(CountMinSketch::count).collect::<Vec<_>>(), [6, 1]);
+    assert_eq!(over.iter().map(Table::count).collect::<Vec<_>>(), [6, 1]);
     assert_eq!((estimate(&sketch, 16_000, b"x"), sketch.latest()), (0, 16_000));
 }
 
@@ -59,7 +59,7 @@ fn fields_that_are_no_windowed_sketch_are_refused() {
     let mut sketch = windowed(20_000, 4, 2);
     increment(&mut sketch, 10_000, &[(b"x", 1), (b"y", 1)]);
     let good = fields(&sketch);
-    let decode = |fields: Vec<Field>| WindowedSketch::decode(&mut fields.into_iter());
+    let decode = |fields: Vec<Field>| Windowed::decode(&mut fields.into_iter());
     assert_eq!(decode(good.clone()).unwrap().digest(), sketch.digest());
     for len in 0..good.len() {
         assert_eq!(decode(good[..len].to_vec()).err(), Some(DecodeError::Length));
@@ -153,7 +153,7 @@ proptest! {
                 }
                 Step::Copy => sketch = sketch.try_clone().unwrap(),
                 Step::Restart => {
-                    sketch = WindowedSketch::decode(&mut fields(&sketch).into_iter()).unwrap();
+                    sketch = Windowed::decode(&mut fields(&sketch).into_iter()).unwrap();
                 }
             }
             prop_assert_eq!(sketch.digest(), replica.digest());
