@@ -463,7 +463,7 @@ fn the_limit_counts_all_that_memory_usage_does() {
         (8_000, "CAPACITY 100 EXPANSION 2"),
         (200_000, "CAPACITY 10 EXPANSION 1"),
         (1_000_000, "CAPACITY 1000 EXPANSION 1"),
-        (6_000_000, "CAPACITY 4000000 NONSCALING"),
+        (600_000, "CAPACITY 400000 NONSCALING"),
     ] {
         db.run("DEL k");
         db.run(&format!("CONFIG SET bf.max-filter-bytes {limit}"));

@@ -4,7 +4,7 @@
 
 use splitbloom_harness::{absent_item, add_items, count_found, Connection, Server};
 
-const PROBES: u64 = 1_000_000;
+const PROBES: u64 = 400_000;
 
 /// How far a sample may be off, in standard deviations.
 const SIGMAS: f64 = 5.0;

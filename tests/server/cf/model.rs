@@ -4,7 +4,7 @@ use splitbloom_harness::{trials, words, Random, Server};
 use std::collections::HashMap;
 
 /// Commands, unless [`trials`] says otherwise.
-const COMMANDS: u64 = 100_000;
+const COMMANDS: u64 = 30_000;
 const KEYS: u64 = 8;
 /// Few enough for each to be added several times.
 const ITEMS: u64 = 5000;

@@ -140,7 +140,7 @@ fn a_copy_of_a_replica_denies_nothing_that_the_replica_had() {
     let (mut db, mut random) = (server.connect(), Random::seeded(6));
     let followers = KEYS.map(|key| (key, following(replica.port(), key)));
     let (mut model, mut checks) = (Model::default(), 0);
-    for _ in 0..trials(FEW / 4) {
+    for _ in 0..trials(FEW / 10) {
         model.step(&mut db, &mut random);
         if random.percent(30) {
             server.wait_for(&replica);

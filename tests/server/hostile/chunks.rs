@@ -1,7 +1,10 @@
 //! LOADCHUNK of chunks that no SCANDUMP wrote, or that belong elsewhere.
 
-use super::{bodies_with_boundaries, chunks_of_victims, exercise, forged, siege, CHECKSUM_BYTES};
+use super::{
+    bodies_with_boundaries, chunks_of_victims, exercise, few_or_all, forged, siege, CHECKSUM_BYTES,
+};
 use splitbloom_harness::{Connection, Family, Random, Reply, Server};
+use std::sync::OnceLock;
 
 const REFUSED: &str = "-ERR received bad data";
 
@@ -22,11 +25,10 @@ fn a_truncated_chunk_is_refused_and_leaves_no_key() {
 
 #[test]
 fn a_mutated_chunk_is_refused_and_leaves_no_key() {
-    const MUTATIONS: usize = 2000;
     siege(|db| {
         let mut random = Random::seeded(3);
         for (family, iterator, bytes) in chunks_of_victims(db) {
-            for _ in 0..MUTATIONS {
+            for _ in 0..few_or_all(1000, 2000) {
                 let bytes = random.mutated(&bytes, 0);
                 assert_eq!(family.load(db, "k", iterator, &bytes), REFUSED);
             }
@@ -37,12 +39,11 @@ fn a_mutated_chunk_is_refused_and_leaves_no_key() {
 
 #[test]
 fn a_forged_chunk_is_refused_or_works() {
-    const MUTATIONS: usize = 1500;
     siege(|db| {
         let mut random = Random::seeded(7);
         for (family, iterator, bytes) in chunks_of_victims(db) {
             let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
-            for _ in 0..MUTATIONS {
+            for _ in 0..few_or_all(300, 1500) {
                 let body = random.mutated(body, 0);
                 load_and_exercise(db, family, iterator, &forged(&body));
             }
@@ -65,25 +66,22 @@ fn every_field_of_a_forged_chunk_at_its_boundaries_is_refused_or_works() {
 }
 
 #[test]
-fn chunks_out_of_order_are_refused_and_do_no_harm() {
+fn chunks_out_of_order_or_of_another_filter_are_refused_and_do_no_harm() {
     let server = Server::start();
     let mut db = server.connect();
-    for large in LARGE {
-        let (family, _, _) = large;
-        let chunks = create_large(&mut db, "k", large);
-        let digest = db.digest("k");
-        let last = chunks.len() - 1;
+    for Large { family, chunks, other } in large() {
         let refused = |db: &mut Connection, iterator, bytes| {
-            assert_eq!(family.load(db, "l", iterator, bytes), REFUSED, "{large:?}");
+            assert_eq!(family.load(db, "l", iterator, bytes), REFUSED, "{family:?}");
         };
-
         for (iterator, bytes) in &chunks[1..] {
             refused(&mut db, *iterator, bytes);
             assert_eq!(db.ask("EXISTS l"), ":0");
         }
-        family.load_chunks(&mut db, "l", &chunks[..2]);
+        family.load_chunks(&mut db, "l", &chunks[..1]);
+        refused(&mut db, other.0, &other.1);
+        family.load_chunks(&mut db, "l", &chunks[1..2]);
         let part = db.digest("l");
-        for wrong in [0, 1, 3, last] {
+        for wrong in [0, 1, 3, chunks.len() - 1] {
             refused(&mut db, chunks[wrong].0, &chunks[wrong].1);
         }
         for iterator in [i64::MIN, -1, 0, 1, chunks[0].0, chunks[3].0, i64::MAX] {
@@ -91,29 +89,13 @@ fn chunks_out_of_order_are_refused_and_do_no_harm() {
         }
         assert_eq!(db.digest("l"), part);
         family.load_chunks(&mut db, "l", &chunks[2..]);
-        assert_eq!(db.digest("l"), digest);
-        for (iterator, bytes) in &chunks {
+        let digest = db.digest("l");
+        for (iterator, bytes) in chunks {
             refused(&mut db, *iterator, bytes);
         }
         assert_eq!(db.digest("l"), digest);
-        db.run("DEL k l");
-    }
-}
-
-#[test]
-fn chunks_of_another_filter_are_refused() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for large in LARGE {
-        let (family, _, _) = large;
-        let ours = create_large(&mut db, "k", large);
-        let theirs = create_large(&mut db, "other", large);
-        family.load_chunks(&mut db, "l", &ours[..1]);
-        let reply = family.load(&mut db, "l", theirs[1].0, &theirs[1].1);
-        assert_eq!(reply, REFUSED, "{large:?}");
-        family.load_chunks(&mut db, "l", &ours[1..]);
-        assert_eq!(db.digest("l"), db.digest("k"));
-        db.run("DEL k l other");
+        assert_eq!(&family.scan_dump(&mut db, "l"), chunks);
+        db.run("DEL l");
     }
 }
 
@@ -138,9 +120,7 @@ fn chunks_of_the_other_family_are_refused() {
 #[test]
 fn a_partly_loaded_filter_withstands_every_command() {
     siege(|db| {
-        for large in LARGE {
-            let (family, _, _) = large;
-            let chunks = create_large(db, "whole", large);
+        for Large { family, chunks, .. } in large() {
             for loaded in 1..chunks.len() {
                 family.load_chunks(db, "k", &chunks[..loaded]);
                 exercise(db);
@@ -148,7 +128,6 @@ fn a_partly_loaded_filter_withstands_every_command() {
                 exercise(db);
                 db.run("DEL k");
             }
-            db.run("DEL whole");
         }
     });
 }
@@ -185,25 +164,11 @@ fn any_scandump_iterator_gets_a_valid_reply() {
     db.run("BF.RESERVE table 0.01 100");
     db.run("CF.RESERVE counting 100");
     db.run("CF.RESERVE empty 100");
-    let chosen = [
-        i64::MIN,
-        -1,
-        0,
-        1,
-        2,
-        3,
-        1 << 32,
-        TABLE - 1,
-        TABLE,
-        TABLE + 1,
-        END - 1,
-        END,
-        END + 1,
-        i64::MAX,
-    ];
+    let near = [TABLE, END].map(|iterator| [iterator - 1, iterator, iterator + 1]).concat();
+    let chosen = [i64::MIN, -1, 0, 1, 2, 3, 1 << 32, i64::MAX];
     let drawn: Vec<i64> = (0..1000).map(|_| random.number() as i64).collect();
     let in_the_table: Vec<i64> = (0..1000).map(|_| TABLE + random.below(1 << 51) as i64).collect();
-    let all = [&chosen[..], &drawn, &in_the_table].concat();
+    let all = [&chosen[..], &near, &drawn, &in_the_table].concat();
     for (family, key, items) in [
         (Family::Bloom, "bloom", 1000),
         (Family::Bloom, "both", 20_000),
@@ -234,25 +199,39 @@ fn load_and_exercise(db: &mut Connection, family: Family, iterator: i64, bytes: 
     db.run("DEL k");
 }
 
-/// Filters of at least four chunks: a Bloom filter, a table, both, and a counting filter. The
-/// tables are strict, so that fewer items fill a chunk.
-const LARGE: [(Family, &str, u64); 4] = [
-    (Family::Bloom, "0.001 2000000", 300_000),
-    (Family::Bloom, "0.000000000001 100", 600_000),
-    (Family::Bloom, "0.000000000001 200000", 600_000),
-    (Family::Counting, "100 ERROR 0.000000000001", 600_000),
-];
+/// A filter of at least four chunks, and the second chunk of another one with the same parameters.
+pub struct Large {
+    pub family: Family,
+    pub chunks: Vec<(i64, Vec<u8>)>,
+    other: (i64, Vec<u8>),
+}
 
-/// Creates a large filter and returns its chunks.
-fn create_large(
-    db: &mut Connection,
-    key: &str,
-    (family, parameters, items): (Family, &str, u64),
-) -> Vec<(i64, Vec<u8>)> {
-    let reserve = family.command("RESERVE");
-    db.run(&format!("{reserve} {key} {parameters}"));
-    family.add_items(db, key, 0..items);
-    let chunks = family.scan_dump(db, key);
-    assert!(chunks.len() >= 4, "{parameters}: {} chunks", chunks.len());
-    chunks
+/// A Bloom filter, a table, both, and a counting filter, created once for all tests. The tables are
+/// strict, so that fewer items fill a chunk.
+pub fn large() -> &'static [Large] {
+    const FILTERS: [(Family, &str, u64); 4] = [
+        (Family::Bloom, "0.001 2000000", 300_000),
+        (Family::Bloom, "0.000000000001 100", 600_000),
+        (Family::Bloom, "0.000000000001 200000", 600_000),
+        (Family::Counting, "100 ERROR 0.000000000001", 600_000),
+    ];
+    static LARGE: OnceLock<Vec<Large>> = OnceLock::new();
+    LARGE.get_or_init(|| {
+        let server = Server::start();
+        let mut db = server.connect();
+        let mut chunks = |family: Family, parameters: &str, items| {
+            db.run(&format!("{} k {parameters}", family.command("RESERVE")));
+            family.add_items(&mut db, "k", 0..items);
+            let chunks = family.scan_dump(&mut db, "k");
+            db.run("DEL k");
+            chunks
+        };
+        let all = FILTERS.map(|(family, parameters, items)| {
+            let other = chunks(family, parameters, items / 2).swap_remove(1);
+            let chunks = chunks(family, parameters, items);
+            assert!(chunks.len() >= 4, "{parameters}: {} chunks", chunks.len());
+            Large { family, chunks, other }
+        });
+        all.into()
+    })
 }

@@ -9,6 +9,8 @@ mod payloads;
 mod storm;
 
 use splitbloom_harness::{delete_items, eventually, words, Connection, Family, Server};
+use std::collections::BTreeSet;
+use std::env;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -216,7 +218,16 @@ fn forged(body: &[u8]) -> Vec<u8> {
     [body.as_slice(), &checksum].concat()
 }
 
-/// Bodies with boundary values at every position where a field may be.
+/// How many mutants a test tries: a few, or all with `SPLITBLOOM_PAYLOADS` (`make hostile`).
+fn few_or_all(few: usize, all: usize) -> usize {
+    if env::var_os("SPLITBLOOM_PAYLOADS").is_some() {
+        all
+    } else {
+        few
+    }
+}
+
+/// Bodies with boundary values at every position where a field may be, each once.
 fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     /// After this many bytes come the bits.
     const FIELDS_LIE_WITHIN: usize = 288;
@@ -227,14 +238,15 @@ fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
         is_near_an_end && !FILLER.contains(at)
     });
     places.flat_map(move |at| {
-        BOUNDARIES.into_iter().flat_map(move |value| {
-            [1, 2, 4, 8].into_iter().map(move |width: usize| {
-                let end = body.len().min(at + width);
-                let mut mutant = body.to_vec();
-                mutant[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
-                mutant
-            })
-        })
+        let values = BOUNDARIES.into_iter().flat_map(|value| [1, 2, 4, 8].map(|len| (value, len)));
+        let mutants = values.map(|(value, len): (u64, usize)| {
+            let end = body.len().min(at + len);
+            let mut mutant = body.to_vec();
+            mutant[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
+            mutant
+        });
+        let distinct: BTreeSet<Vec<u8>> = mutants.filter(|mutant| mutant != body).collect();
+        distinct
     })
 }
 

@@ -1,35 +1,22 @@
 //! LOADCHUNK in every order, from clients that disconnect after a chunk or in the middle of one.
 
-use splitbloom_harness::{eventually, Connection, Family, Server};
+use super::chunks::{large, Large};
+use splitbloom_harness::{eventually, Connection, Server};
 use std::io::Write;
 use std::net::TcpStream;
 
 /// Filters of four chunks: a Bloom filter, and a strict table.
-const FOUR_CHUNKS: [(Family, &str, u64); 2] = [
-    (Family::Bloom, "0.001 2000000 SEED 0123456789abcdef", 300_000),
-    (Family::Counting, "100 ERROR 0.000000000001 SEED 0123456789abcdef", 600_000),
-];
-
-/// Creates a filter of four chunks and returns them.
-fn filter_of_four_chunks(
-    db: &mut Connection,
-    (family, parameters, items): (Family, &str, u64),
-) -> Vec<(i64, Vec<u8>)> {
-    let reserve = family.command("RESERVE");
-    db.run(&format!("{reserve} k {parameters}"));
-    family.add_items(db, "k", 0..items);
-    let chunks = family.scan_dump(db, "k");
-    assert_eq!(chunks.len(), 4);
-    chunks
+fn of_four_chunks() -> impl Iterator<Item = &'static Large> {
+    let both = [&large()[0], &large()[3]].into_iter();
+    both.inspect(|large| assert_eq!(large.chunks.len(), 4))
 }
 
 #[test]
 fn in_any_order_chunks_load_when_due_and_the_filter_can_be_saved_and_loaded() {
     let server = Server::start();
     let mut db = server.connect();
-    for four_chunks in FOUR_CHUNKS {
-        let (family, _, _) = four_chunks;
-        let chunks = filter_of_four_chunks(&mut db, four_chunks);
+    for Large { family, chunks, .. } in of_four_chunks() {
+        family.load_chunks(&mut db, "k", chunks);
         let whole = db.digest("k");
         db.run("DEL k");
         for order in orders_of_four() {
@@ -58,9 +45,8 @@ fn in_any_order_chunks_load_when_due_and_the_filter_can_be_saved_and_loaded() {
 fn a_client_that_disconnects_within_a_chunk_changes_nothing() {
     let server = Server::start();
     let mut db = server.connect();
-    for four_chunks in FOUR_CHUNKS {
-        let (family, _, _) = four_chunks;
-        let chunks = filter_of_four_chunks(&mut db, four_chunks);
+    for Large { family, chunks, .. } in of_four_chunks() {
+        family.load_chunks(&mut db, "k", chunks);
         let whole = db.digest("k");
         for (place, (iterator, bytes)) in chunks.iter().enumerate() {
             let before = digest_of_l(&mut db);

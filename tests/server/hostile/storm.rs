@@ -9,7 +9,7 @@ use splitbloom_harness::{eventually, with_fresh_footer, Connection, Family, Rand
 use std::env;
 use std::time::Instant;
 
-const FEW: usize = 600;
+const FEW: usize = 300;
 
 /// How many payloads to try, of so many samples in turn.
 fn wanted(samples: usize) -> usize {

@@ -162,7 +162,7 @@ fn a_promoted_replica_sweeps() {
 fn a_paused_primary_does_not_sweep() {
     let server = Server::strict(&APPEND_ONLY);
     let mut db = server.connect();
-    db.run("BF.INSERT w WINDOW 5 SLICES 2 ITEMS a b");
+    db.run("BF.INSERT w WINDOW 2 SLICES 2 ITEMS a b");
     db.run("CLIENT PAUSE 100000 WRITE");
     let written = || commands_in_append_only_file(&server).len();
     let before = written();
