@@ -1,9 +1,6 @@
-//! The module for sketches: panics, memory that is refused, and clocks that differ.
+//! The module for sketches: panics, and memory that is refused. For windows see `windows.rs`.
 //!
 //! It is the build with the feature `injected-faults`, next to that of the module for filters.
-
-mod signals;
-mod windows;
 
 use crate::faulty_module;
 use splitbloom_harness::{Connection, Options, Server};

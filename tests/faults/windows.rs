@@ -1,59 +1,62 @@
-//! Filters that forget, under clocks that jump, run back, and differ between primary and replica.
+//! Filters and sketches that forget, under clocks that jump, run back, and differ between primary
+//! and replica.
 //!
-//! The module is the build with the feature `injected-faults`, whose clock a setting moves.
+//! The modules are the builds with the feature `injected-faults`, whose clocks a setting moves.
 
 mod model;
+mod signals;
 
-use crate::server_with_failpoints;
+use crate::{faulty_module, server_with_failpoints};
 use splitbloom_harness::{add_items, eventually, Connection, Server};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub const SECOND: u64 = 1_000;
+const SECOND: u64 = 1_000;
 
-/// A connection to a server, where a setting moves the clock of a module.
-pub struct Clocked {
-    pub db: Connection,
-    pub offset: u64,
-    /// The module's name.
-    module: &'static str,
+/// A server with both modules.
+fn server_with(settings: &[&str]) -> Server {
+    let sketches = faulty_module().with_file_name("libsplitsketch.so");
+    let load = format!("loadmodule {}", sketches.display());
+    server_with_failpoints(&[&[load.as_str()], settings].concat())
+}
+
+/// A replica whose clocks differ by the offset.
+fn replica_of(primary: &Server, offset: i64) -> Server {
+    let follow = format!("replicaof 127.0.0.1 {}", primary.port());
+    let clocks = ["bf", "sketch"].map(|name| format!("{name}.inject-clock-offset {offset}"));
+    let replica = server_with(&[&follow, &clocks[0], &clocks[1]]);
+    primary.wait_for(&replica);
+    replica
+}
+
+/// A connection to a server, where settings move the clocks of the modules.
+struct Clocked {
+    db: Connection,
+    offset: u64,
 }
 
 impl Clocked {
     fn connect(server: &Server, offset: u64) -> Clocked {
-        Clocked::of("bf", server, offset)
-    }
-
-    pub fn of(module: &'static str, server: &Server, offset: u64) -> Clocked {
-        let mut clocked = Clocked { db: server.connect(), offset, module };
+        let mut clocked = Clocked { db: server.connect(), offset };
         clocked.advance(0);
         clocked
     }
 
-    pub fn advance(&mut self, milliseconds: u64) {
+    fn advance(&mut self, milliseconds: u64) {
         self.offset += milliseconds;
-        let Clocked { module, offset, .. } = *self;
-        self.db.run(&format!("CONFIG SET {module}.inject-clock-offset {offset}"));
+        for module in ["bf", "sketch"] {
+            let setting = format!("{module}.inject-clock-offset");
+            self.db.run(&format!("CONFIG SET {setting} {}", self.offset));
+        }
     }
 
     /// What the server's clock shows, but for the time that the question takes.
-    pub fn now(&self) -> u64 {
+    fn now(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.expect("a clock after 1970").as_millis() as u64 + self.offset
     }
 }
 
-fn replica_of(primary: &Server, offset: i64) -> Server {
-    let follow = format!("replicaof 127.0.0.1 {}", primary.port());
-    let offset = format!("bf.inject-clock-offset {offset}");
-    let replica = server_with_failpoints(&[&follow, &offset]);
-    primary.wait_for(&replica);
-    replica
-}
-
-/// Twice the window of both models.
-pub const TWO_MINUTES: u64 = 120 * SECOND;
-
-pub fn rewrite_append_only_file(db: &mut Connection) {
+fn rewrite_append_only_file(db: &mut Connection) {
     db.run("BGREWRITEAOF");
     eventually("the file is rewritten", || {
         db.info("persistence", "aof_rewrite_in_progress") == "0"
@@ -67,7 +70,7 @@ fn forgotten(db: &mut Connection, key: &str) -> i64 {
 
 #[test]
 fn a_replica_answers_by_its_own_clock_and_holds_the_same() {
-    let primary = server_with_failpoints(&[]);
+    let primary = server_with(&[]);
     let replica = replica_of(&primary, 120 * SECOND as i64);
     let mut here = Clocked::connect(&primary, 0);
     let mut there = replica.connect();
@@ -86,7 +89,7 @@ fn a_replica_answers_by_its_own_clock_and_holds_the_same() {
 
 #[test]
 fn a_clock_that_runs_back_makes_nothing_forgotten_early() {
-    let server = server_with_failpoints(&[]);
+    let server = server_with(&[]);
     let mut clocked = Clocked::connect(&server, 3_600 * SECOND);
     clocked.db.run("BF.INSERT w ERROR 0.000001 WINDOW 60 SLICES 4 ITEMS a");
     clocked.offset = 0;
@@ -105,7 +108,7 @@ fn a_clock_that_runs_back_makes_nothing_forgotten_early() {
 #[test]
 fn a_restart_after_the_window_answers_at_once() {
     for settings in [&["appendonly yes", "appendfsync no"][..], &["save 3600 1000000"]] {
-        let mut server = server_with_failpoints(settings);
+        let mut server = server_with(settings);
         let mut db = server.connect();
         db.run("BF.RESERVE w 0.01 100 WINDOW 60");
         add_items(&mut db, "w", 0..10_000);
@@ -121,36 +124,9 @@ fn a_restart_after_the_window_answers_at_once() {
 }
 
 #[test]
-fn the_end_of_a_slice_invalidates_caches_on_primary_and_replica_by_their_own_clocks() {
-    let primary = server_with_failpoints(&[]);
-    let replica = replica_of(&primary, 0);
-    let mut servers = [&primary, &replica].map(|server| Clocked::connect(server, 0));
-    let mut caches = [&primary, &replica].map(|server| server.connect_resp3());
-    let db = &mut servers[0].db;
-    db.run("BF.INSERT w WINDOW 600 SLICES 2 ITEMS a");
-    db.run("BF.RESERVE empty 0.01 100 WINDOW 600");
-    primary.wait_for(&replica);
-    for cache in &mut caches {
-        cache.run("CLIENT TRACKING ON");
-        assert_eq!(cache.ask("BF.EXISTS w a"), "#t");
-        assert_eq!(cache.ask("BF.EXISTS empty a"), "#f");
-        assert_eq!(cache.ask("BF.EXISTS missing a"), "#f");
-    }
-    // The replica first: the primary's sweep forgets on both.
-    for (server, cache) in servers.iter_mut().zip(&mut caches).rev() {
-        assert_eq!(cache.ask("PING"), "+PONG"); // no push before
-        server.advance(901 * SECOND);
-        assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
-        assert_eq!(cache.ask("BF.EXISTS w a"), "#f");
-        server.advance(1_800 * SECOND);
-        assert_eq!(cache.ask("PING"), "+PONG"); // there is nothing left to forget
-    }
-}
-
-#[test]
 fn each_slice_is_signalled_also_while_a_history_is_loaded_and_after_a_move() {
     const SLICE: u64 = 300 * SECOND;
-    let server = server_with_failpoints(&[]);
+    let server = server_with(&[]);
     let mut clocked = Clocked::connect(&server, 0);
     let mut cache = server.connect_resp3();
     // At the beginning of a slice, so that the next ends are that of the first item's slice and,
@@ -175,25 +151,8 @@ fn each_slice_is_signalled_also_while_a_history_is_loaded_and_after_a_move() {
 }
 
 #[test]
-fn a_transaction_fails_if_a_slice_ends_while_it_watches() {
-    let server = server_with_failpoints(&[]);
-    let mut clocked = Clocked::connect(&server, 0);
-    let mut db = server.connect();
-    db.run("BF.INSERT w WINDOW 600 SLICES 2 ITEMS a");
-    db.run("WATCH w");
-    let mut cache = server.connect_resp3();
-    cache.run("CLIENT TRACKING ON");
-    cache.run("BF.EXISTS w a");
-    clocked.advance(901 * SECOND);
-    assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
-    db.run("MULTI");
-    db.run("PING");
-    assert_eq!(db.ask("EXEC"), "_");
-}
-
-#[test]
 fn forgetting_ahead_of_the_clock_invalidates_caches() {
-    let primary = server_with_failpoints(&[]);
+    let primary = server_with(&[]);
     let replica = replica_of(&primary, -1_000 * SECOND as i64);
     let mut here = Clocked::connect(&primary, 0);
     let mut cache = replica.connect_resp3();
@@ -209,7 +168,7 @@ fn forgetting_ahead_of_the_clock_invalidates_caches() {
 #[test]
 fn adds_that_are_replayed_from_a_file_or_by_the_primary_do_not_delay_a_sweep() {
     const SLICE: u64 = 300 * SECOND;
-    let primary = server_with_failpoints(&["appendonly yes", "appendfsync no"]);
+    let primary = server_with(&["appendonly yes", "appendfsync no"]);
     let replica = replica_of(&primary, 0);
     let mut servers = [&primary, &replica].map(|server| Clocked::connect(server, 0));
     let rest_of_slice = SLICE - servers[0].now() % SLICE;
@@ -235,7 +194,7 @@ fn adds_that_are_replayed_from_a_file_or_by_the_primary_do_not_delay_a_sweep() {
 
 #[test]
 fn a_history_that_is_loaded_delays_a_sweep_also_on_a_promoted_replica() {
-    let primary = server_with_failpoints(&[]);
+    let primary = server_with(&[]);
     let replica = replica_of(&primary, 0);
     let mut here = Clocked::connect(&primary, 0);
     here.db.run("BF.RESERVE w 0.0001 100 WINDOW 600 SLICES 2");
@@ -262,27 +221,10 @@ fn a_history_that_is_loaded_delays_a_sweep_also_on_a_promoted_replica() {
 }
 
 #[test]
-fn a_key_in_use_is_swept_and_signalled_later() {
-    let server = server_with_failpoints(&[]);
-    let mut clocked = Clocked::connect(&server, 0);
-    let mut cache = server.connect_resp3();
-    clocked.db.run("BF.INSERT w WINDOW 60 SLICES 4 ITEMS a");
-    cache.run("CLIENT TRACKING ON");
-    assert_eq!(cache.ask("BF.EXISTS w a"), "#t");
-    clocked.db.run("CONFIG SET bf.inject-keys-in-use 5");
-    clocked.advance(80 * SECOND);
-    assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
-    assert_eq!(cache.ask("BF.EXISTS w a"), "#f");
-    eventually("the sweeper has come back", || forgotten(&mut clocked.db, "w") == 1);
-    let left = clocked.db.ask("CONFIG GET bf.inject-keys-in-use");
-    assert_eq!(left, "[$bf.inject-keys-in-use, $0]");
-}
-
-#[test]
 fn a_write_to_a_key_in_use_changes_nothing_and_can_be_repeated() {
     const LATER: &str = "-TRYAGAIN the server is saving the key";
     // At a rate at which each item is new.
-    let server = server_with_failpoints(&["bf.error-rate 0.000001"]);
+    let server = server_with(&["bf.error-rate 0.000001"]);
     let mut db = server.connect();
     db.run("BF.ADD source a");
     db.run("CF.RESERVE counting 1000 ERROR 0.000001");
@@ -315,7 +257,7 @@ fn a_write_to_a_key_in_use_changes_nothing_and_can_be_repeated() {
 #[test]
 fn many_filters_that_are_due_at_once_are_all_swept() {
     const FILTERS: u64 = 20_000;
-    let server = server_with_failpoints(&[]);
+    let server = server_with(&[]);
     let mut clocked = Clocked::connect(&server, 0);
     let inserts = (0..FILTERS).map(|n| {
         let line = format!("BF.INSERT w{n} WINDOW 60 ITEMS a b c");

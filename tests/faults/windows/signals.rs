@@ -1,27 +1,36 @@
 //! The end of a slice changes replies although nobody has written: caches are told, and watching
 //! transactions fail.
 
-use super::{replica_of, server_with};
-use crate::windows::{Clocked, SECOND};
+use super::{forgotten, replica_of, server_with, Clocked, SECOND};
 use splitbloom_harness::{eventually, Connection};
 
-/// A sketch with a window of 600 seconds in two slices: how it is created and added to, what is
-/// asked, and the replies while the item counts and afterwards.
-struct Sketch {
+/// A filter or sketch with a window of 600 seconds in two slices: how it is created and added to,
+/// what is asked, and the replies while the item counts and afterwards.
+struct Kind {
+    module: &'static str,
     create: &'static str,
     add: &'static str,
     ask: &'static str,
     replies: [&'static str; 2],
 }
 
-const SKETCHES: [Sketch; 2] = [
-    Sketch {
+const KINDS: [Kind; 3] = [
+    Kind {
+        module: "bf",
+        create: "BF.RESERVE KEY 0.000001 100 WINDOW 600 SLICES 2",
+        add: "BF.ADD KEY a",
+        ask: "BF.MEXISTS KEY a",
+        replies: ["[#t]", "[#f]"],
+    },
+    Kind {
+        module: "sketch",
         create: "CMS.INITBYDIM KEY 100 3 WINDOW 600 SLICES 2",
         add: "CMS.INCRBY KEY a 5",
         ask: "CMS.QUERY KEY a",
         replies: ["[:5]", "[:0]"],
     },
-    Sketch {
+    Kind {
+        module: "sketch",
         create: "TOPK.RESERVE KEY 3 50 3 0.9 WINDOW 600 SLICES 2",
         add: "TOPK.ADD KEY a",
         ask: "TOPK.LIST KEY",
@@ -32,13 +41,9 @@ const SKETCHES: [Sketch; 2] = [
 /// After so long nothing counts that came now.
 const ALL_SLICES: u64 = 901 * SECOND;
 
-impl Sketch {
+impl Kind {
     fn create(&self, db: &mut Connection, key: &str) {
         db.run(&self.create.replace("KEY", key));
-        self.add(db, key);
-    }
-
-    fn add(&self, db: &mut Connection, key: &str) {
         db.run(&self.add.replace("KEY", key));
     }
 
@@ -51,32 +56,51 @@ fn invalidated(key: &str) -> String {
     format!("[$invalidate, [${key}]]")
 }
 
+/// What a cache is told next, in order.
+fn pushes<const N: usize>(cache: &mut Connection) -> [String; N] {
+    let mut pushes = [(); N].map(|()| cache.receive().to_string());
+    pushes.sort();
+    pushes
+}
+
+/// A key of each kind.
+const KEYS: [&str; 3] = ["filter", "counts", "top"];
+
+fn sorted_keys() -> [String; 3] {
+    let mut keys = KEYS.map(invalidated);
+    keys.sort();
+    keys
+}
+
+fn kinds() -> impl Iterator<Item = (&'static Kind, &'static str)> {
+    KINDS.iter().zip(KEYS)
+}
+
 #[test]
 fn the_end_of_a_slice_invalidates_caches_on_primary_and_replica_by_their_own_clocks() {
     let primary = server_with(&[]);
-    let replica = replica_of(&primary, &[]);
-    let mut servers = [&primary, &replica].map(|server| Clocked::of("sketch", server, 0));
+    let replica = replica_of(&primary, 0);
+    let mut servers = [&primary, &replica].map(|server| Clocked::connect(server, 0));
     let mut caches = [&primary, &replica].map(|server| server.connect_resp3());
     let db = &mut servers[0].db;
-    for (sketch, key) in SKETCHES.iter().zip(["counts", "top"]) {
-        sketch.create(db, key);
-        db.run(&sketch.create.replace("KEY", &format!("{key}-empty")));
+    for (kind, key) in kinds() {
+        kind.create(db, key);
+        db.run(&kind.create.replace("KEY", &format!("{key}-empty")));
     }
     primary.wait_for(&replica);
-    let keys = ["[$invalidate, [$counts]]", "[$invalidate, [$top]]"];
+    // The replica first: the primary's sweep forgets on both.
     for (server, cache) in servers.iter_mut().zip(&mut caches).rev() {
         cache.run("CLIENT TRACKING ON");
-        for (sketch, key) in SKETCHES.iter().zip(["counts", "top"]) {
-            assert_eq!(sketch.ask(cache, key), sketch.replies[0]);
-            sketch.ask(cache, &format!("{key}-empty"));
+        for (kind, key) in kinds() {
+            assert_eq!(kind.ask(cache, key), kind.replies[0]);
+            kind.ask(cache, &format!("{key}-empty"));
         }
+        assert_eq!(cache.ask("BF.EXISTS missing a"), "#f");
         assert_eq!(cache.ask("PING"), "+PONG"); // no push before
         server.advance(ALL_SLICES);
-        let mut pushes = [cache.receive().to_string(), cache.receive().to_string()];
-        pushes.sort();
-        assert_eq!(pushes, keys);
-        for (sketch, key) in SKETCHES.iter().zip(["counts", "top"]) {
-            assert_eq!(sketch.ask(cache, key), sketch.replies[1]);
+        assert_eq!(pushes(cache), sorted_keys());
+        for (kind, key) in kinds() {
+            assert_eq!(kind.ask(cache, key), kind.replies[1]);
         }
         server.advance(2 * ALL_SLICES);
         assert_eq!(cache.ask("PING"), "+PONG"); // there is nothing left that could end
@@ -87,7 +111,7 @@ fn the_end_of_a_slice_invalidates_caches_on_primary_and_replica_by_their_own_clo
 fn each_slice_with_items_is_signalled() {
     const SLICE: u64 = 300 * SECOND;
     let server = server_with(&[]);
-    let mut clocked = Clocked::of("sketch", &server, 0);
+    let mut clocked = Clocked::connect(&server, 0);
     let mut cache = server.connect_resp3();
     // In the middle of a slice, so that each later time is, too.
     clocked.advance(SLICE + SLICE / 2 - clocked.now() % SLICE);
@@ -105,35 +129,35 @@ fn each_slice_with_items_is_signalled() {
 }
 
 #[test]
-fn a_transaction_fails_if_a_slice_of_a_sketch_ends_while_it_watches() {
-    for sketch in SKETCHES {
-        let server = server_with(&[]);
-        let mut clocked = Clocked::of("sketch", &server, 0);
+fn a_transaction_fails_if_a_slice_ends_while_it_watches() {
+    let server = server_with(&[]);
+    let mut clocked = Clocked::connect(&server, 0);
+    for (kind, key) in kinds() {
         let (mut db, mut cache) = (server.connect(), server.connect_resp3());
-        sketch.create(&mut db, "k");
-        db.run("WATCH k");
+        kind.create(&mut db, key);
+        db.run(&format!("WATCH {key}"));
         cache.run("CLIENT TRACKING ON");
-        sketch.ask(&mut cache, "k");
+        kind.ask(&mut cache, key);
         clocked.advance(ALL_SLICES);
-        assert_eq!(cache.receive().to_string(), invalidated("k"));
+        assert_eq!(cache.receive().to_string(), invalidated(key));
         db.run("MULTI");
         db.run("PING");
-        assert_eq!(db.ask("EXEC"), "_");
+        assert_eq!(db.ask("EXEC"), "_", "{key}");
     }
 }
 
 #[test]
-fn sketches_are_signalled_where_they_are_however_they_came_there() {
+fn values_are_signalled_where_they_are_however_they_came_there() {
     let server = server_with(&[]);
-    let mut clocked = Clocked::of("sketch", &server, 0);
+    let mut clocked = Clocked::connect(&server, 0);
     let needs_more = clocked.db.run("INFO server").text().contains("valkey_version:8.");
-    for sketch in SKETCHES {
+    for kind in KINDS {
         clocked.db.run("FLUSHALL");
         let db = &mut clocked.db;
-        sketch.create(db, "loaded");
+        kind.create(db, "loaded");
         db.run("DEBUG RELOAD");
         for key in ["renamed", "copied", "moved", "restored", "deleted", "expired", "replaced"] {
-            sketch.create(db, key);
+            kind.create(db, key);
         }
         let dump = db.run("DUMP restored").bytes().to_vec();
         db.run("RENAME renamed new-name");
@@ -144,10 +168,11 @@ fn sketches_are_signalled_where_they_are_however_they_came_there() {
         db.run("PEXPIRE expired 1");
         db.run("SET replaced text");
         if needs_more {
-            // Valkey 8 does not say that a key has moved: the next add does.
-            sketch.add(db, "new-name");
+            // Valkey 8 does not say that a key has moved: the next add of a new item does.
+            let another = kind.add.replace(" a", " b");
+            db.run(&another.replace("KEY", "new-name"));
             db.run("SELECT 3");
-            sketch.add(db, "moved");
+            db.run(&another.replace("KEY", "moved"));
             db.run("SELECT 0");
         }
         db.run("SWAPDB 3 4");
@@ -158,52 +183,54 @@ fn sketches_are_signalled_where_they_are_however_they_came_there() {
         let keys = ["copied", "copy", "loaded", "moved", "new-name", "restored"];
         for key in keys {
             cache.run(if key == "moved" { "SELECT 4" } else { "SELECT 0" });
-            assert_ne!(sketch.ask(&mut cache, key), sketch.replies[1], "{key}");
+            assert_ne!(kind.ask(&mut cache, key), kind.replies[1], "{key}");
         }
         clocked.advance(ALL_SLICES);
-        let mut pushes = keys.map(|_| cache.receive().to_string());
-        pushes.sort();
-        assert_eq!(pushes, keys.map(invalidated));
+        assert_eq!(pushes(&mut cache), keys.map(invalidated));
         assert_eq!(cache.ask("PING"), "+PONG");
     }
 }
 
 #[test]
-fn a_restarted_server_signals_the_sketches_of_its_files() {
+fn a_restarted_server_signals_the_values_of_its_files() {
     for settings in [&["appendonly yes", "appendfsync no"][..], &["save 3600 1000000"]] {
         let mut server = server_with(settings);
         let mut db = server.connect();
-        SKETCHES[0].create(&mut db, "counts");
-        SKETCHES[1].create(&mut db, "top");
+        kinds().for_each(|(kind, key)| kind.create(&mut db, key));
         if settings.len() == 1 {
             db.run("SAVE");
         }
         server.restart();
         let mut cache = server.connect_resp3();
         cache.run("CLIENT TRACKING ON");
-        assert_eq!(SKETCHES[0].ask(&mut cache, "counts"), SKETCHES[0].replies[0]);
-        assert_eq!(SKETCHES[1].ask(&mut cache, "top"), SKETCHES[1].replies[0]);
-        Clocked::of("sketch", &server, ALL_SLICES);
-        let mut pushes = [cache.receive().to_string(), cache.receive().to_string()];
-        pushes.sort();
-        assert_eq!(pushes, ["counts", "top"].map(invalidated));
+        for (kind, key) in kinds() {
+            assert_eq!(kind.ask(&mut cache, key), kind.replies[0]);
+        }
+        Clocked::connect(&server, ALL_SLICES);
+        assert_eq!(pushes(&mut cache), sorted_keys());
     }
 }
 
 #[test]
-fn a_sketch_in_use_is_signalled_later() {
-    for sketch in SKETCHES {
-        let server = server_with(&[]);
-        let mut clocked = Clocked::of("sketch", &server, 0);
+fn a_key_in_use_is_signalled_later_and_a_filter_swept() {
+    let server = server_with(&[]);
+    let mut clocked = Clocked::connect(&server, 0);
+    for (kind, key) in kinds() {
         let mut cache = server.connect_resp3();
-        sketch.create(&mut clocked.db, "k");
+        kind.create(&mut clocked.db, key);
         cache.run("CLIENT TRACKING ON");
-        assert_eq!(sketch.ask(&mut cache, "k"), sketch.replies[0]);
-        clocked.db.run("CONFIG SET sketch.inject-keys-in-use 3");
+        assert_eq!(kind.ask(&mut cache, key), kind.replies[0]);
+        let setting = format!("{}.inject-keys-in-use", kind.module);
+        clocked.db.run(&format!("CONFIG SET {setting} 5"));
         clocked.advance(ALL_SLICES);
-        assert_eq!(cache.receive().to_string(), invalidated("k"));
-        assert_eq!(sketch.ask(&mut cache, "k"), sketch.replies[1]);
-        let left = clocked.db.ask("CONFIG GET sketch.inject-keys-in-use");
-        assert_eq!(left, "[$sketch.inject-keys-in-use, $0]");
+        assert_eq!(cache.receive().to_string(), invalidated(key));
+        assert_eq!(kind.ask(&mut cache, key), kind.replies[1]);
+        if kind.module == "bf" {
+            eventually("the sweeper has come back", || forgotten(&mut clocked.db, key) == 1);
+        }
+        let left = format!("[${setting}, $0]");
+        eventually("it is used no more", || {
+            clocked.db.ask(&format!("CONFIG GET {setting}")) == left
+        });
     }
 }
