@@ -1,4 +1,5 @@
-//! Text for the server. A [`ShortText`] is on the stack: errors are reported when memory may be short.
+//! Text for the server. A [`ShortText`] is on the stack: errors are reported when memory may be
+//! short.
 
 use std::ffi::{c_char, CString};
 use std::fmt::{self, Display, Write};
