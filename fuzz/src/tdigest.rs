@@ -3,6 +3,7 @@
 use super::stream::Stream;
 use splitbloom_foundation::fields::{Field, Fields};
 use splitbloom_sketch::tdigest::{AddError, TDigest, MAX_WEIGHT};
+use splitbloom_sketch::Sketch;
 use splitbloom_test_allocator::meter::{bytes_held, measured};
 
 /// The most bytes that are held for a byte of input: a node has 16 bytes of it, and takes twice 16

@@ -6,7 +6,7 @@ use super::heavy_keeper::{PlainTopK, PlainWindow};
 use super::stream::Stream;
 use splitbloom_foundation::fields::{Field, Fields};
 use splitbloom_sketch::topk::{Answers, TopK, MAX_UNITS};
-use splitbloom_sketch::DecodeError;
+use splitbloom_sketch::{DecodeError, Sketch};
 use splitbloom_test_allocator::meter::{bytes_held, measured};
 
 /// Allocations of a top-k besides its bytes: the powers of its decay, and the slots of a window.
@@ -86,7 +86,7 @@ fn assert_survives(mut topk: TopK, now: u64, items: &[(&[u8], u32)]) {
     assert_eq!(left, each.collect::<Vec<_>>());
     for topk in [&topk, &copy] {
         let mut saved: Vec<Field> = Vec::new();
-        topk.encode(&mut saved).expect("memory");
+        topk.save(&mut saved).expect("memory");
         let loaded = match topk.window() {
             None => TopK::decode(&mut saved.into_iter()),
             Some(_) => TopK::decode_windowed(&mut saved.into_iter()),

@@ -4,9 +4,7 @@
 //! go both ways. What RedisBloom cannot represent, a sketch with a window, is saved under a type
 //! name of our own: a server writes one encoding version for all values of a type.
 
-use splitbloom_foundation::alloc::Mover;
-use splitbloom_foundation::fields::{FieldSink, Fields};
-use splitbloom_foundation::OutOfMemory;
+use splitbloom_foundation::fields::Fields;
 use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
@@ -17,8 +15,7 @@ use splitbloom_server::info::Counter;
 use splitbloom_server::lapse::{self, Lapsing};
 use splitbloom_server::log::warn;
 use splitbloom_server::queue::{Queue, Ticket};
-use splitbloom_sketch::DecodeError;
-use std::alloc::Layout;
+use splitbloom_sketch::{DecodeError, Sketch};
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
 
@@ -28,30 +25,11 @@ pub static SKETCHES: Counter = Counter::new();
 /// The encoding version of RedisBloom's values, and of those with a window.
 pub const VERSION: i32 = 0;
 
-/// A sketch of one family.
-pub trait Sketch: Sized + Send + Sync + 'static {
+/// A family of sketches that keys hold.
+pub trait Family: Sketch + Send + Sync + 'static {
     /// The type of RedisBloom's values, and perhaps the one of values that RedisBloom cannot
     /// represent.
     fn natives() -> &'static [NativeType<Stored<Self>>];
-    /// Writes its fields.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, before any is written.
-    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory>;
-    /// Calls `visit` with the layout and the number of its allocations.
-    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64));
-    /// The approximate number of its allocations.
-    fn allocations(&self) -> usize;
-    /// A copy, which may share memory with it.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    fn try_clone(&mut self) -> Result<Self, OutOfMemory>;
-    /// A number that is equal for equal sketches only.
-    fn digest(&self) -> u128;
-    /// Passes its memory through `mover` from `from` on; returns where to continue, if it had to
-    /// stop.
-    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64>;
     /// Whether it is saved under the other type.
     fn has_own_type(&self) -> bool {
         false
@@ -61,19 +39,11 @@ pub trait Sketch: Sized + Send + Sync + 'static {
         static UNUSED: Queue = Queue::new();
         &UNUSED
     }
-    /// When replies about it change next after `now`, as time passes.
-    fn next_change(&self, _now: u64) -> Option<u64> {
-        None
-    }
-    /// Its ticket in the queue; `None` without a window, or if there is no memory for one.
-    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
-        None
-    }
 }
 
 /// How the fields under one type name are read.
 pub trait Encoding {
-    type Sketch: Sketch;
+    type Sketch: Family;
     /// The type's name, nine characters.
     const NAME: &'static str;
 
@@ -92,7 +62,7 @@ pub const fn native<E: Encoding>() -> NativeType<Stored<E::Sketch>> {
 /// A sketch that the server keeps.
 pub struct Stored<S>(S);
 
-impl<S: Sketch> Stored<S> {
+impl<S: Family> Stored<S> {
     pub fn new(sketch: S) -> Self {
         SKETCHES.increment();
         Self(sketch)
@@ -114,7 +84,7 @@ impl<S> Drop for Stored<S> {
     }
 }
 
-impl<S: Sketch> Value for Stored<S> {
+impl<S: Family> Value for Stored<S> {
     fn natives() -> &'static [NativeType<Self>] {
         S::natives()
     }
@@ -162,7 +132,7 @@ impl<S: Sketch> Value for Stored<S> {
     }
 }
 
-impl<S: Sketch> Lapsing for Stored<S> {
+impl<S: Family> Lapsing for Stored<S> {
     fn queue() -> &'static Queue {
         S::queue()
     }
@@ -172,7 +142,7 @@ impl<S: Sketch> Lapsing for Stored<S> {
     }
 
     fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
-        self.0.ticket()
+        self.0.attachment()
     }
 }
 

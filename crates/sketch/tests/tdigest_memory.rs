@@ -3,7 +3,7 @@
 use splitbloom_foundation::fields::Field;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_sketch::tdigest::{AddError, Compression, TDigest};
-use splitbloom_sketch::DecodeError;
+use splitbloom_sketch::{DecodeError, Sketch};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
 #[global_allocator]
@@ -19,7 +19,7 @@ fn digest_of(numbers: impl Iterator<Item = u32>) -> TDigest {
 /// refused, until none is. `scratch` is passed on, as it is at first. Returns how many blocks were
 /// refused.
 fn refusals(
-    digest: &TDigest,
+    digest: &mut TDigest,
     scratch: &[f64],
     work: impl Fn(&mut TDigest, &mut [f64]) -> Result<(), AddError>,
 ) -> u64 {
@@ -42,7 +42,7 @@ fn refusals(
 #[test]
 fn a_batch_is_added_whole_or_not_at_all_however_many_passes_it_takes() {
     let numbers: Vec<f64> = (0..5_000_u32).map(|number| f64::from(number * 7919 % 5003)).collect();
-    let refused = refusals(&digest_of(0..300), &numbers, TDigest::add);
+    let refused = refusals(&mut digest_of(0..300), &numbers, TDigest::add);
     assert_eq!(refused, 4, "two lists for the passes, and the digest's own two");
 }
 
@@ -72,8 +72,8 @@ fn digest_with(compression: u32, nodes: &[(f64, f64)]) -> TDigest {
 
 #[test]
 fn a_pass_that_finds_new_singles_has_room_for_them() {
-    let digest = digest_without_singles();
-    let refused = refusals(&digest, &[5.5; 3], TDigest::add);
+    let mut digest = digest_without_singles();
+    let refused = refusals(&mut digest, &[5.5; 3], TDigest::add);
     assert_eq!(refused, 3, "two lists for the pass, and one of singles");
     let mut digest = digest;
     digest.add(&mut [5.5; 3]).unwrap();
@@ -93,13 +93,13 @@ fn a_question_to_a_few_nodes_takes_little_whatever_the_compression() {
 #[test]
 fn a_union_is_made_whole_or_not_at_all() {
     let other = digest_of(0..5_000);
-    let refused = refusals(&digest_of(0..600), &[], |digest, _| digest.merge(&other));
+    let refused = refusals(&mut digest_of(0..600), &[], |digest, _| digest.merge(&other));
     assert_eq!(refused, 4, "two lists of all nodes, two of the joined ones");
 }
 
 #[test]
 fn a_copy_that_is_refused_memory_leaks_nothing() {
-    let digest = digest_of(0..5_000);
+    let mut digest = digest_of(0..5_000);
     for refused in 0..3 {
         let held = meter::bytes_held();
         let copy = refusal::of_the_nth(refused, || digest.try_clone().map(drop));

@@ -16,6 +16,7 @@ use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_sketch::cms::{CountMinSketch, Shape};
+use splitbloom_sketch::Sketch;
 
 /// The argument of the first source.
 const FIRST_SOURCE: usize = 3;

@@ -45,6 +45,7 @@ pub use merge::MergeError;
 pub use shape::{Shape, ShapeError, MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
 
 use crate::error::DecodeError;
+use crate::sketch::Sketch;
 use splitbloom_foundation::alloc::{try_vec, Mover, OutOfMemory};
 use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::span::Span;
@@ -110,24 +111,6 @@ impl CountMinSketch {
     pub fn rows(&self) -> u64 {
         let slices = self.window().map_or(1, |span| u64::from(span.slices()) + 1);
         self.shape().depth() * slices
-    }
-
-    /// When estimates change next if nothing is counted, in milliseconds since 1970, later than
-    /// `now`; `None` if all are 0, and without a window.
-    pub fn next_change(&self, now: u64) -> Option<u64> {
-        match &self.0 {
-            Body::Whole(_) => None,
-            Body::Window(window) => window.next_change(now),
-        }
-    }
-
-    /// What its owner keeps with one that has a window, which is no part of it: copies begin
-    /// without. `None` without a window, or if there is no memory for it.
-    pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
-        match &mut self.0 {
-            Body::Whole(_) => None,
-            Body::Window(window) => window.attachment(),
-        }
     }
 
     /// The sum of all increments, in a window of those that are remembered at `now`, at most
@@ -206,61 +189,6 @@ impl CountMinSketch {
         Table::merged(shape, &tables).map(Self::whole)
     }
 
-    /// A copy, which shares memory with this one.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing visible has changed.
-    pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        Ok(Self(match &mut self.0 {
-            Body::Whole(table) => Body::Whole(table.try_clone()?),
-            Body::Window(window) => Body::Window(window.try_clone()?),
-        }))
-    }
-
-    /// A number that is equal for equal sketches only.
-    pub fn digest(&self) -> u128 {
-        match &self.0 {
-            Body::Whole(table) => table.digest(),
-            Body::Window(window) => window.digest(),
-        }
-    }
-
-    /// The number of allocations.
-    pub fn allocations(&self) -> usize {
-        match &self.0 {
-            Body::Whole(table) => table.allocations(),
-            Body::Window(window) => window.allocations(),
-        }
-    }
-
-    /// Visits every kind of allocation: its layout and their number.
-    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        match &self.0 {
-            Body::Whole(table) => table.visit_allocations(visit),
-            Body::Window(window) => window.visit_allocations(visit),
-        }
-    }
-
-    /// Passes its memory through `mover`, from `from` on, until it says stop. Returns where to
-    /// continue, which is never 0.
-    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
-        match &mut self.0 {
-            Body::Whole(table) => table.relocate(from, mover),
-            Body::Window(window) => window.relocate(from, mover),
-        }
-    }
-
-    /// Writes its fields: RedisBloom's, or with a window [our own](windowed).
-    ///
-    /// # Errors
-    /// `OutOfMemory`, before the first field.
-    pub fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
-        match &self.0 {
-            Body::Whole(table) => table.save(to),
-            Body::Window(window) => window.save(to),
-        }
-    }
-
     /// The sketch without a window that was saved as these fields.
     ///
     /// # Errors
@@ -275,6 +203,64 @@ impl CountMinSketch {
     /// What is wrong with them.
     pub fn decode_windowed(fields: &mut impl Fields) -> Result<Self, DecodeError> {
         Windowed::decode(fields).map(|window| Self(Body::Window(window)))
+    }
+}
+
+impl Sketch for CountMinSketch {
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        Ok(Self(match &mut self.0 {
+            Body::Whole(table) => Body::Whole(table.try_clone()?),
+            Body::Window(window) => Body::Window(window.try_clone()?),
+        }))
+    }
+
+    fn digest(&self) -> u128 {
+        match &self.0 {
+            Body::Whole(table) => table.digest(),
+            Body::Window(window) => window.digest(),
+        }
+    }
+
+    fn allocations(&self) -> usize {
+        match &self.0 {
+            Body::Whole(table) => table.allocations(),
+            Body::Window(window) => window.allocations(),
+        }
+    }
+
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        match &self.0 {
+            Body::Whole(table) => table.visit_allocations(visit),
+            Body::Window(window) => window.visit_allocations(visit),
+        }
+    }
+
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        match &mut self.0 {
+            Body::Whole(table) => table.relocate(from, mover),
+            Body::Window(window) => window.relocate(from, mover),
+        }
+    }
+
+    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        match &self.0 {
+            Body::Whole(table) => table.save(to),
+            Body::Window(window) => window.save(to),
+        }
+    }
+
+    fn next_change(&self, now: u64) -> Option<u64> {
+        match &self.0 {
+            Body::Whole(_) => None,
+            Body::Window(window) => window.next_change(now),
+        }
+    }
+
+    fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
+        match &mut self.0 {
+            Body::Whole(_) => None,
+            Body::Window(window) => window.attachment(),
+        }
     }
 }
 

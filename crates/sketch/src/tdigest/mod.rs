@@ -57,11 +57,13 @@ pub use codec::{TYPE_NAME, VERSION};
 pub use compression::Compression;
 pub use nodes::Node;
 
+use crate::sketch::Sketch;
 use answers::Joined;
 use nodes::Nodes;
 use splitbloom_foundation::alloc::{Mover, OutOfMemory};
 use splitbloom_foundation::fields::FieldSink;
 use std::alloc::Layout;
+use std::num::NonZeroU64;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The largest weight of a digest, RedisBloom's: it counts with a sign. Up to 2^51, sums of halves
@@ -253,43 +255,43 @@ impl TDigest {
     pub fn clear(&mut self) {
         *self = Self::new(self.compression);
     }
+}
 
-    /// A copy.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
+impl Sketch for TDigest {
+    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        self.encode(to);
+        Ok(())
+    }
+
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
         let nodes = self.nodes.try_clone_with(&self.fresh)?;
         Ok(Self { nodes, fresh: Vec::new(), joined: Joined::default(), ..*self })
     }
 
-    /// A number that is equal for equal digests only: a hash of what is saved.
-    pub fn digest(&self) -> u128 {
+    fn digest(&self) -> u128 {
         let mut hash = Hash(Xxh3::new());
         self.encode(&mut hash);
         hash.0.digest128()
     }
 
-    /// The number of allocations, at most five.
-    pub fn allocations(&self) -> usize {
+    fn allocations(&self) -> usize {
         let mut allocations = 0;
         self.visit_allocations(&mut |_, number| allocations += number as usize);
         allocations
     }
 
-    /// Visits every kind of allocation: its layout and their number.
-    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         self.nodes.visit_allocations(visit);
         let fresh = Layout::array::<f64>(self.fresh.capacity());
         fresh.into_iter().filter(|layout| layout.size() > 0).for_each(|layout| visit(layout, 1));
         self.joined.visit_allocations(visit);
     }
 
-    /// Passes its memory through `mover`.
-    pub fn relocate(&mut self, mover: &mut impl Mover) {
+    fn relocate(&mut self, _: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         self.nodes.relocate(mover);
         self.fresh = mover.relocate(std::mem::take(&mut self.fresh));
         self.joined.relocate(mover);
+        None
     }
 }
 

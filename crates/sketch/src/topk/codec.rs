@@ -51,7 +51,7 @@ impl TopK {
     ///
     /// # Errors
     /// `OutOfMemory`, before the first field.
-    pub fn encode(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+    pub(super) fn encode(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
         let shape = self.rules.shape;
         let len = match self.slots().flatten().next() {
             Some(_) => shape.buckets().saturating_mul(BUCKET_BYTES),

@@ -52,11 +52,13 @@ pub use shape::{
 };
 pub use totals::{Counts, Listed, Lookup};
 
+use crate::sketch::Sketch;
 use crate::window::Ring;
 use random::Random;
 use rules::Rules;
 use slice::Slice;
 use splitbloom_foundation::alloc::{Mover, OutOfMemory};
+use splitbloom_foundation::fields::FieldSink;
 use splitbloom_foundation::span::Span;
 use std::alloc::Layout;
 use std::any::Any;
@@ -164,24 +166,6 @@ impl TopK {
         }
     }
 
-    /// When lists and counts change next if nothing is added, in milliseconds since 1970, later
-    /// than `now`; `None` if nothing is remembered, and without a window.
-    pub fn next_change(&self, now: u64) -> Option<u64> {
-        match &self.body {
-            Body::Whole(_) => None,
-            Body::Window(ring) => ring.next_change(now),
-        }
-    }
-
-    /// What its owner keeps with one that has a window, which is no part of it: copies begin
-    /// without. `None` without a window, or if there is no memory for it.
-    pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
-        match &mut self.body {
-            Body::Whole(_) => None,
-            Body::Window(ring) => ring.attachment.get(),
-        }
-    }
-
     /// The steps that an item of `len` bytes with `units` may take: in each row one, and those of
     /// wearing down another item's bucket. With the default decay that is at most 110, with one of
     /// 0.999 or more a step for each two units.
@@ -215,19 +199,6 @@ impl TopK {
         Ok(Open { rules, random, slice })
     }
 
-    /// A copy, which shares the buckets.
-    ///
-    /// # Errors
-    /// `OutOfMemory`; nothing visible has changed.
-    pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        let rules = Rules::new(self.rules.shape)?;
-        let body = match &mut self.body {
-            Body::Whole(slice) => Body::Whole(slice.try_clone()?),
-            Body::Window(ring) => Body::Window(ring.try_clone(Slice::try_clone)?),
-        };
-        Ok(Self { rules, random: self.random, body })
-    }
-
     /// All slices, in use or not, oldest first; the whole, without a window.
     fn slots(&self) -> impl Iterator<Item = Option<&Slice>> {
         let (whole, window) = match &self.body {
@@ -236,9 +207,23 @@ impl TopK {
         };
         whole.into_iter().chain(window.into_iter().flatten())
     }
+}
 
-    /// A hash of all of it, except which zeros are allocated.
-    pub fn digest(&self) -> u128 {
+impl Sketch for TopK {
+    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        self.encode(to)
+    }
+
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        let rules = Rules::new(self.rules.shape)?;
+        let body = match &mut self.body {
+            Body::Whole(slice) => Body::Whole(slice.try_clone()?),
+            Body::Window(ring) => Body::Window(ring.try_clone(Slice::try_clone)?),
+        };
+        Ok(Self { rules, random: self.random, body })
+    }
+
+    fn digest(&self) -> u128 {
         let mut hash = Xxh3::new();
         let Shape { k, width, depth, decay } = self.rules.shape;
         let (seconds, slices) =
@@ -264,13 +249,11 @@ impl TopK {
         hash.digest128()
     }
 
-    /// The number of allocations.
-    pub fn allocations(&self) -> usize {
+    fn allocations(&self) -> usize {
         2 + self.slots().flatten().map(Slice::allocations).sum::<usize>()
     }
 
-    /// Visits every kind of allocation: its layout and their number.
-    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         visit(self.rules.decay.layout(), 1);
         if let Body::Window(ring) = &self.body {
             ring.layouts().for_each(|layout| visit(layout, 1));
@@ -278,9 +261,7 @@ impl TopK {
         self.slots().flatten().for_each(|slice| slice.visit_allocations(visit));
     }
 
-    /// Passes its memory through `mover`, from step `from` on, until it says stop. Returns the step
-    /// to continue from, which is never 0.
-    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         if from == 0 {
             self.rules.decay.relocate(mover);
         }
@@ -303,6 +284,20 @@ impl TopK {
                 }
                 None
             }
+        }
+    }
+
+    fn next_change(&self, now: u64) -> Option<u64> {
+        match &self.body {
+            Body::Whole(_) => None,
+            Body::Window(ring) => ring.next_change(now),
+        }
+    }
+
+    fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
+        match &mut self.body {
+            Body::Whole(_) => None,
+            Body::Window(ring) => ring.attachment.get(),
         }
     }
 }

@@ -45,7 +45,7 @@ pub fn count(topk: &TopK, item: &[u8], now: u64) -> u64 {
 
 pub fn fields(topk: &TopK) -> Vec<Field> {
     let mut fields = Vec::new();
-    topk.encode(&mut fields).unwrap();
+    topk.save(&mut fields).unwrap();
     fields
 }
 
