@@ -53,13 +53,7 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
         assert!(db.ask(write).starts_with("-OOM "), "{write}");
     }
     let (iterator, bytes) = &chunks[0];
-    let load = [
-        b"BF.LOADCHUNK".to_vec(),
-        b"new".to_vec(),
-        iterator.to_string().into_bytes(),
-        bytes.clone(),
-    ];
-    assert!(db.call(load).to_string().starts_with("-OOM "));
+    assert!(Family::Bloom.load(&mut db, "new", *iterator, bytes).starts_with("-OOM "));
     assert_eq!(db.digest_of_everything(), digest);
 
     for (family, key) in [(Family::Bloom, "k"), (Family::Counting, "counting")] {

@@ -4,8 +4,8 @@
 
 use crate::server_with_failpoints;
 use splitbloom_harness::{
-    add_items, address_space, eventually, item, limit, missing_items, scan_dump, words, Connection,
-    Family, Resource, Server,
+    add_items, address_space, eventually, item, limit, missing_items, packed, scan_dump, words,
+    Connection, Family, Reply, Resource, Server,
 };
 
 /// With `appendfsync no` every command that has been answered is in the file; otherwise writing may
@@ -148,60 +148,47 @@ fn an_item_refused_for_lack_of_memory_is_not_replicated() {
 
 #[test]
 fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
-    const BLOCKS: usize = 30;
+    const BLOCKS: u64 = 30;
     let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();
-    for head in ["BF.MADD huge", "BF.INSERT copy ITEMS"] {
+    let items: Vec<Vec<u8>> = (0..200_000).map(item).collect();
+    for (head, options) in [
+        ("BF.MADD huge", ""),
+        ("BF.INSERT copy ITEMS", ""),
+        ("BF.PACKADD huge LINES", ""),
+        ("BF.PACKADD copy LINES", "BITS"),
+    ] {
         let key = head.split(' ').nth(1).expect("a key");
-        let before = db.line(&format!("BF.CARD {key}")).integer() as usize;
+        let is_packed = head.ends_with("LINES");
+        let items = if is_packed { vec![packed("LINES", &items)] } else { items.clone() };
+        let command: Vec<_> = words(head).into_iter().chain(items).chain(words(options)).collect();
+        let before = db.line(&format!("BF.CARD {key}")).integer();
+        if is_packed {
+            // It needs memory for the reply first.
+            allow_large_blocks(&mut db, 0);
+            let refused = db.call(&command).to_string();
+            assert!(refused.starts_with("-ERR Insufficient memory to "), "{refused}");
+            assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before);
+        }
         allow_large_blocks(&mut db, BLOCKS as i64);
-        let items = (0..200_000).map(item);
-        let reply = db.call(words(head).into_iter().chain(items));
+        let reply = db.call(&command);
         allow_large_blocks(&mut db, i64::MAX);
         let (last, answers) = reply.elements().split_last().expect("at least one reply");
-        assert_eq!(last.to_string(), NO_MEMORY, "{key}");
-        assert!(answers.len() > BLOCKS, "{key}: {} items", answers.len());
-        assert_eq!(missing_items(&mut db, key, 0..answers.len() as u64), 0);
-        let new = answers.iter().filter(|answer| answer.integer() == 1).count();
-        assert_eq!(db.line(&format!("BF.CARD {key}")).integer() as usize, before + new);
-        primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest(key), db.digest(key), "{key}");
-    }
-}
-
-#[test]
-fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
-    const BLOCKS: usize = 30;
-    let (primary, replica) = servers_short_of_memory();
-    let mut db = primary.connect();
-    let items: Vec<u8> =
-        (0..200_000).flat_map(|number| [item(number), b"\n".to_vec()].concat()).collect();
-    for (key, options) in [("huge", ""), ("copy", "BITS")] {
-        let command = || {
-            let head = words(&format!("BF.PACKADD {key} LINES")).into_iter();
-            head.chain([items.clone()]).chain(words(options))
+        assert_eq!(last.to_string(), NO_MEMORY, "{head}");
+        let (kept, new) = match (is_packed, answers) {
+            (false, _) => (answers.len() as u64, answers.iter().map(Reply::integer).sum()),
+            (true, [kept, Reply::Integer(new)]) => (kept.integer() as u64, *new),
+            (true, [kept, bits]) => {
+                let new = bits.bytes().iter().map(|byte| i64::from(byte.count_ones()));
+                (kept.integer() as u64, new.sum::<i64>())
+            }
+            _ => panic!("{reply}"),
         };
-        let before = db.line(&format!("BF.CARD {key}")).integer();
-        allow_large_blocks(&mut db, 0);
-        // It needs memory for the reply first.
-        let refused = db.call(command()).to_string();
-        assert!(refused.starts_with("-ERR Insufficient memory to "), "{refused}");
-        assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before);
-        allow_large_blocks(&mut db, BLOCKS as i64);
-        let reply = db.call(command());
-        allow_large_blocks(&mut db, i64::MAX);
-        let [kept, new, error] = reply.elements() else { panic!("{reply}") };
-        assert_eq!(error.to_string(), NO_MEMORY, "{key}");
-        let kept = kept.integer() as u64;
-        assert!(kept > BLOCKS as u64, "{key}: {kept} items");
+        assert!(kept > BLOCKS, "{head}: {kept} items");
         assert_eq!(missing_items(&mut db, key, 0..kept), 0);
-        let new = match options {
-            "" => new.integer(),
-            _ => new.bytes().iter().map(|byte| i64::from(byte.count_ones())).sum(),
-        };
         assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before + new);
         primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest(key), db.digest(key), "{key}");
+        assert_eq!(replica.connect().digest(key), db.digest(key), "{head}");
     }
 }
 
@@ -266,12 +253,7 @@ fn a_load_refused_for_lack_of_memory_can_continue_later() {
     let payload = db.line("DUMP huge").bytes().to_vec();
     let held = db.info_number("bf", "bf_bytes_held");
     for (iterator, bytes) in &chunks {
-        let load = [
-            b"BF.LOADCHUNK".to_vec(),
-            b"new".to_vec(),
-            iterator.to_string().into_bytes(),
-            bytes.clone(),
-        ];
+        let load = Family::Bloom.loading("new", *iterator, bytes);
         let before = (db.ask("EXISTS new"), db.ask("BF.CARD new"));
         allow_large_blocks(&mut db, 0);
         assert_eq!(db.call(load.clone()).to_string(), "-ERR Insufficient memory to create filter");

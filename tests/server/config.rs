@@ -10,40 +10,34 @@ const SETTINGS: [&str; 4] =
 const TOO_BIG: &str = "-ERR filter would exceed bf.max-filter-bytes";
 
 #[test]
-fn without_configuration_the_defaults_hold() {
-    let server = Server::start();
-    assert_eq!(settings(&mut server.connect()), ["0.01", "100", "2", "0"]);
-    assert_eq!(
-        shape_of_a_new_filter(&mut server.connect()),
-        Shape { error_rate: 0.01, capacity: 100, expansion: 2 }
-    );
-}
-
-#[test]
-fn load_arguments_set_the_defaults() {
-    for arguments in [
-        "ERROR_RATE 0.05 INITIAL_SIZE 500 EXPANSION 4",
-        "expansion 4 initial_size 500 error_rate 0.05",
+fn load_arguments_and_lines_of_the_configuration_file_set_the_defaults() {
+    let has_unprefixed = Server::start().dialect().has_unprefixed_settings();
+    let three = ["error-rate 0.001", "initial-size 700", "expansion-factor 3"];
+    let lines = |prefix: &str| three.map(|line| format!("{prefix}{line}")).to_vec();
+    for (arguments, lines, values) in [
+        ("", vec![], ["0.01", "100", "2", "0"]),
+        ("ERROR_RATE 0.05 INITIAL_SIZE 500 EXPANSION 4", vec![], ["0.05", "500", "4", "0"]),
+        ("expansion 4 initial_size 500 error_rate 0.05", vec![], ["0.05", "500", "4", "0"]),
+        // All that RedisBloom takes.
+        ("CF_MAX_EXPANSIONS 65536 INITIAL_SIZE 300", vec![], ["0.01", "300", "2", "0"]),
+        ("", lines("bf."), ["0.001", "700", "3", "0"]),
+        ("", vec!["bf.max-filter-bytes 1000000".into()], ["0.01", "100", "2", "1000000"]),
+        ("", lines("bf-"), ["0.001", "700", "3", "0"]),
     ] {
+        if !has_unprefixed && lines.iter().any(|line| line.starts_with("bf-")) {
+            continue;
+        }
+        let module_arguments = arguments.to_owned();
         let server =
-            Server::with(Options { module_arguments: arguments.to_owned(), ..Options::default() });
-        assert_eq!(settings(&mut server.connect()), ["0.05", "500", "4", "0"]);
-        let shape = shape_of_a_new_filter(&mut server.connect());
-        assert_eq!(shape, Shape { error_rate: 0.05, capacity: 500, expansion: 4 });
+            Server::with(Options { module_arguments, settings: lines, ..Options::default() });
+        let mut db = server.connect();
+        assert_eq!(settings(&mut db), values);
+        assert_eq!(shape_of_a_new_filter(&mut db), values[..3]);
+        if arguments.contains("CF_") {
+            let shown = if has_unprefixed { "[$cf-max-expansions, $65536]" } else { "[]" };
+            assert_eq!(db.ask("CONFIG GET cf-max-expansions"), shown);
+        }
     }
-}
-
-#[test]
-fn lines_of_the_configuration_file_set_the_defaults() {
-    let server = Server::configured(&[
-        "bf.error-rate 0.001",
-        "bf.initial-size 700",
-        "bf.expansion-factor 3",
-        "bf.max-filter-bytes 1000000",
-    ]);
-    assert_eq!(settings(&mut server.connect()), ["0.001", "700", "3", "1000000"]);
-    let shape = shape_of_a_new_filter(&mut server.connect());
-    assert_eq!(shape, Shape { error_rate: 0.001, capacity: 700, expansion: 3 });
 }
 
 #[test]
@@ -83,21 +77,6 @@ fn bad_load_arguments_are_refused() {
 }
 
 #[test]
-fn every_load_argument_of_redisbloom_is_taken() {
-    let server = Server::with(Options {
-        module_arguments: "CF_MAX_EXPANSIONS 65536 INITIAL_SIZE 300 ERROR_RATE 0.001".to_owned(),
-        ..Options::default()
-    });
-    let mut db = server.connect();
-    assert_eq!(settings(&mut db), ["0.001", "300", "2", "0"]);
-    let shown = match server.dialect().has_unprefixed_settings() {
-        true => "[$cf-max-expansions, $65536]",
-        false => "[]",
-    };
-    assert_eq!(db.ask("CONFIG GET cf-max-expansions"), shown);
-}
-
-#[test]
 fn a_bad_line_of_the_configuration_file_stops_the_start() {
     for line in ["bf.error-rate 2", "bf.initial-size 0", "bf.expansion-factor 40000"] {
         let log = Server::refusal(Options::settings(&[line]));
@@ -113,8 +92,7 @@ fn a_setting_changes_the_next_filter_and_no_other() {
     db.run("BF.ADD before a");
     let digest = db.digest("before");
     db.run("CONFIG SET bf.error-rate 0.2 bf.initial-size 33 bf.expansion-factor 5");
-    let shape = shape_of_a_new_filter(&mut db);
-    assert_eq!(shape, Shape { error_rate: 0.2, capacity: 33, expansion: 5 });
+    assert_eq!(shape_of_a_new_filter(&mut db), ["0.2", "33", "5"]);
     assert_eq!(db.digest("before"), digest);
     assert_eq!(db.ask("BF.INFO before CAPACITY"), "[:100]");
     assert_eq!(db.ask("BF.INSERT given CAPACITY 7 ITEMS a"), "[:1]");
@@ -184,26 +162,9 @@ fn unprefixed_names_work_where_the_server_allows_them() {
         assert_eq!(setting(&mut db, name), value);
     }
     assert_eq!(settings(&mut db), ["0.2", "33", "5", "1000000"]);
-    let shape = shape_of_a_new_filter(&mut db);
-    assert_eq!(shape, Shape { error_rate: 0.2, capacity: 33, expansion: 5 });
+    assert_eq!(shape_of_a_new_filter(&mut db), ["0.2", "33", "5"]);
     db.run("CONFIG SET bf.initial-size 44");
     assert_eq!(setting(&mut db, "bf-initial-size"), "44");
-}
-
-#[test]
-fn unprefixed_lines_of_the_configuration_file_set_the_defaults() {
-    let plain = Server::start().dialect();
-    if !plain.has_unprefixed_settings() {
-        return;
-    }
-    let lines = ["bf-error-rate 0.001", "bf-initial-size 700", "bf-expansion-factor 3"];
-    let mut server = Server::configured(&lines);
-    assert_eq!(settings(&mut server.connect()), ["0.001", "700", "3", "0"]);
-    let mut db = server.connect();
-    db.run("CONFIG SET bf-initial-size 33");
-    db.run("CONFIG REWRITE");
-    server.restart();
-    assert_eq!(settings(&mut server.connect()), ["0.001", "33", "3", "0"]);
 }
 
 /// All settings of both modules with their values, in order.
@@ -517,22 +478,14 @@ fn what_exceeds_a_limit_that_came_later_still_loads() {
     assert_eq!(db.digest("copy"), digest);
 }
 
-#[derive(Debug, PartialEq)]
-struct Shape {
-    error_rate: f64,
-    capacity: i64,
-    expansion: i64,
-}
-
-fn shape_of_a_new_filter(db: &mut Connection) -> Shape {
+/// Error rate, capacity and expansion of a filter that an add creates.
+fn shape_of_a_new_filter(db: &mut Connection) -> [String; 3] {
     db.run("DEL new");
     db.run("BF.ADD new a");
     let info = db.line("BF.INFO new FULL");
-    Shape {
-        error_rate: info.field("Error rate").double(),
-        capacity: info.field("Capacity").integer(),
-        expansion: info.field("Expansion rate").integer(),
-    }
+    let [capacity, expansion] =
+        ["Capacity", "Expansion rate"].map(|name| info.field(name).integer().to_string());
+    [info.field("Error rate").double().to_string(), capacity, expansion]
 }
 
 fn setting(db: &mut Connection, name: &str) -> String {

@@ -16,6 +16,7 @@
 //!     replication  replicas                  replays    refusals in a stream or a file
 //!     crashes      kills                     foreign    of RedisBloom and valkey-bloom
 //!     hostile      damaged bytes             library    built in this process
+//!     snapshot     a reader of RDB files, for tests
 //!   numbers
 //!     memory, false_positives, pollution     what a filter costs, and errs
 //!   the module
@@ -57,4 +58,5 @@ mod practice;
 mod replays;
 mod replication;
 mod secrecy;
+mod snapshot;
 mod windows;

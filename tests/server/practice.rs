@@ -1,5 +1,6 @@
 //! Uses in which filters of other implementations were reported to fall short.
 
+use crate::snapshot::entries;
 use splitbloom_harness::{missing_items, words, Connection, Family, Server};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -176,88 +177,6 @@ fn ids_with_structure_have_the_requested_error_rate() {
     }
 }
 
-/// What a reader of snapshots knows about the format: nothing about modules, but how to step over
-/// their values.
-struct Snapshot<'a>(&'a [u8]);
-
-impl<'a> Snapshot<'a> {
-    fn take(&mut self, len: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(len);
-        self.0 = rest;
-        taken
-    }
-
-    fn number(&mut self) -> u64 {
-        let first = self.take(1)[0];
-        let digits = match first {
-            0..0x40 => return first.into(),
-            0x40..0x80 => return u64::from(first & 0x3f) << 8 | u64::from(self.take(1)[0]),
-            0x80 => 4,
-            0x81 => 8,
-            other => panic!("no length: {other:#x}"),
-        };
-        let digits = self.take(digits).iter();
-        digits.fold(0, |number, digit| number << 8 | u64::from(*digit))
-    }
-
-    fn string(&mut self) -> &'a [u8] {
-        match self.0[0] {
-            // A string that is an integer of 1, 2 or 4 bytes.
-            0xc0..=0xc2 => {
-                let width = 1 << (self.take(1)[0] & 3);
-                self.take(width)
-            }
-            _ => {
-                let len = self.number() as usize;
-                self.take(len)
-            }
-        }
-    }
-
-    fn step_over_module(&mut self) {
-        self.number();
-        loop {
-            match self.number() {
-                0 => return,
-                1 | 2 => drop(self.number()),
-                3 => drop(self.take(4)),
-                4 => drop(self.take(8)),
-                5 => drop(self.string()),
-                other => panic!("no piece of a value: {other}"),
-            }
-        }
-    }
-
-    /// The keys, in their order.
-    fn keys(mut self) -> Vec<String> {
-        let mut keys = Vec::new();
-        self.take(9);
-        loop {
-            match self.take(1)[0] {
-                255 => return keys,
-                254 => drop(self.number()),
-                251 => drop((self.number(), self.number())),
-                250 => drop((self.string(), self.string())),
-                245 | 246 => drop(self.string()),
-                247 => {
-                    self.number();
-                    self.number();
-                    self.step_over_module();
-                }
-                0 => {
-                    keys.push(String::from_utf8_lossy(self.string()).into_owned());
-                    self.string();
-                }
-                7 => {
-                    keys.push(String::from_utf8_lossy(self.string()).into_owned());
-                    self.step_over_module();
-                }
-                other => panic!("no type: {other}"),
-            }
-        }
-    }
-}
-
 #[test]
 fn a_reader_that_knows_no_modules_finds_every_key_of_a_snapshot() {
     let server = Server::configured(&["rdbcompression no"]);
@@ -277,9 +196,10 @@ fn a_reader_that_knows_no_modules_finds_every_key_of_a_snapshot() {
     names.extend(["empty", "window"].map(str::to_owned));
     db.run("SAVE");
     let file = fs::read(server.folder().join("dump.rdb")).expect("a snapshot");
-    let keys = Snapshot(&file).keys();
-    assert_eq!(keys.len(), names.len());
-    assert_eq!(keys.into_iter().collect::<BTreeSet<_>>(), names);
+    let entries = entries(&file);
+    assert_eq!(entries.len(), names.len());
+    let keys = entries.iter().map(|entry| String::from_utf8_lossy(entry.key).into_owned());
+    assert_eq!(keys.collect::<BTreeSet<_>>(), names);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A server with `appendfsync always` and a replica behind a link, disturbed in every way and
 //! checked in full again and again.
 
-use crate::counters::Counters;
+use crate::counters::{Count, Counters};
 use crate::player::{Player, SHARED, SHARED_RATE};
 use crate::rates::Rates;
 use crate::Time;
@@ -55,7 +55,7 @@ pub fn run(seed: u64, time: &Time, counters: &Arc<Counters>, rates: &Arc<Rates>)
     while !time.is_over() {
         soak.play_until_a_census(time);
         soak.census();
-        if counters.censuses.get().is_multiple_of(CENSUSES_PER_CLEARING) {
+        if counters.get(Count::Censuses).is_multiple_of(CENSUSES_PER_CLEARING) {
             soak.clear();
         }
         soak.report();
@@ -102,13 +102,13 @@ impl Soak {
         match self.random.below(100) {
             0..=19 => {
                 db.line("BGSAVE");
-                self.counters.snapshots.add(1);
+                self.counters.add(Count::Snapshots, 1);
             }
             20..=39 => {
                 let preamble = *self.random.pick(&["yes", "no"]);
                 db.run(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
                 db.line("BGREWRITEAOF");
-                self.counters.rewrites.add(1);
+                self.counters.add(Count::Rewrites, 1);
             }
             40..=64 => {
                 let load = *self.random.pick(&["disabled", "swapdb"]);
@@ -117,21 +117,21 @@ impl Soak {
                 let backlog = *self.random.pick(&["16kb", "16mb"]);
                 db.run(&format!("CONFIG SET repl-backlog-size {backlog}"));
                 self.link.cut_after(self.random.below(200_000));
-                self.counters.cuts.add(1);
+                self.counters.add(Count::Cuts, 1);
             }
             65..=79 => {
                 self.primary.restart();
-                self.counters.kills.add(1);
+                self.counters.add(Count::Kills, 1);
             }
             80..=89 => {
                 let command = *self.random.pick(&["SHUTDOWN SAVE", "SHUTDOWN NOSAVE"]);
                 self.primary.shut_down(command);
                 self.primary.start_again();
-                self.counters.clean_restarts.add(1);
+                self.counters.add(Count::CleanRestarts, 1);
             }
             _ => {
                 self.replica.restart();
-                self.counters.replica_kills.add(1);
+                self.counters.add(Count::ReplicaKills, 1);
             }
         }
     }
@@ -154,7 +154,7 @@ impl Soak {
                     let missing = known.family.missing_items(&mut db, key, range.clone());
                     assert_eq!(missing, 0, "{key}: false negatives in {range:?}");
                 }
-                self.counters.items_in_censuses.add(known.count());
+                self.counters.add(Count::ItemsInCensuses, known.count());
             }
         }
         let keys: usize = players.iter().map(|player| player.model.keys.len()).sum();
@@ -169,15 +169,15 @@ impl Soak {
         if self.random.percent(50) {
             db.run("DEBUG RELOAD");
             assert_eq!(db.digest_of_everything(), digest);
-            self.counters.reloads.add(1);
+            self.counters.add(Count::Reloads, 1);
             compared += 1;
         }
         drop(players);
         self.primary.check_health();
         self.replica.check_health();
         assert!(!self.replica.log().contains("CRITICAL"), "{}", self.replica.log());
-        self.counters.digests.add(compared);
-        self.counters.censuses.add(1);
+        self.counters.add(Count::Digests, compared);
+        self.counters.add(Count::Censuses, 1);
     }
 
     /// Deletes everything; all memory must be returned.
@@ -195,7 +195,7 @@ impl Soak {
         eventually("all memory is returned", || holds_nothing(&mut db, self.bytes_without_keys));
         let mut db = self.replica.connect();
         eventually("the replica's memory is returned", || db.info_number("bf", "bf_filters") == 0);
-        self.counters.memory_returned.add(1);
+        self.counters.add(Count::MemoryReturned, 1);
         self.reserve_shared();
     }
 
@@ -206,13 +206,13 @@ impl Soak {
              censuses, resident {} MiB",
             seconds / 60,
             seconds % 60,
-            self.counters.commands.get(),
-            self.counters.items.get(),
-            self.counters.kills.get() + self.counters.replica_kills.get(),
-            self.counters.clean_restarts.get(),
-            self.counters.cuts.get(),
-            self.counters.snapshots.get() + self.counters.rewrites.get(),
-            self.counters.censuses.get(),
+            self.counters.get(Count::Commands),
+            self.counters.get(Count::Items),
+            self.counters.get(Count::Kills) + self.counters.get(Count::ReplicaKills),
+            self.counters.get(Count::CleanRestarts),
+            self.counters.get(Count::Cuts),
+            self.counters.get(Count::Snapshots) + self.counters.get(Count::Rewrites),
+            self.counters.get(Count::Censuses),
             resident(self.primary.process()) >> 20
         );
     }

@@ -1,7 +1,7 @@
 //! A server with too little memory for its filters: each is evicted as a whole, and the process
 //! survives to the end.
 
-use crate::counters::Counters;
+use crate::counters::{Count, Counters};
 use crate::model::{Known, RATES};
 use crate::rates::Rates;
 use crate::Time;
@@ -52,12 +52,12 @@ pub fn run(seed: u64, time: &Time, counters: &Counters, rates: &Rates) {
         if rounds.is_multiple_of(ROUNDS_PER_CLEARING) {
             known.clear();
             clear(&mut db, held, used);
-            counters.memory_returned.add(1);
+            counters.add(Count::MemoryReturned, 1);
         }
         server.check_health();
         sleep(REST);
     }
-    counters.filters_evicted.add(db.info_number("stats", "evicted_keys") as u64);
+    counters.add(Count::FiltersEvicted, db.info_number("stats", "evicted_keys") as u64);
     clear(&mut db, held, used);
     assert_eq!(server.process(), process, "the process survives to the end");
     println!(
@@ -88,11 +88,11 @@ fn create_or_add(
     }
     let insert = known[key].family.command("INSERT");
     let head = [&insert, key, "NOCREATE", "ITEMS"].map(|word| word.as_bytes().to_vec());
-    counters.commands.add(1);
+    counters.add(Count::Commands, 1);
     match db.call(head.into_iter().chain(numbers.clone().map(item))) {
         Reply::Array(answers) => {
             assert_eq!(answers.len() as u64, ITEMS);
-            counters.items.add(ITEMS);
+            counters.add(Count::Items, ITEMS);
             known.get_mut(key).expect("a filter of the model").add(numbers);
         }
         Reply::Error(text) if text == "ERR not found" => drop(known.remove(key)),
@@ -111,7 +111,7 @@ fn look_up(
     let Some(filter) = known.get(key) else {
         return;
     };
-    counters.commands.add(1);
+    counters.add(Count::Commands, 1);
     let missing: u64 = filter
         .ranges()
         .iter()
@@ -120,7 +120,7 @@ fn look_up(
     // Nobody else creates it: if it is present now, it was present all the time.
     if is_present(db, key) {
         assert_eq!(missing, 0, "{key} is present and has false negatives");
-        counters.items_asked.add(filter.count());
+        counters.add(Count::ItemsAsked, filter.count());
     } else {
         known.remove(key);
     }

@@ -2,6 +2,7 @@
 
 mod fork;
 mod model;
+pub mod random;
 mod steps;
 
 use redis::{ConnectionInfo, IntoConnectionInfo};

@@ -1,8 +1,8 @@
-//! What RedisBloom wrote loads, whichever way it comes, and lives on.
+//! What RedisBloom and valkey-bloom wrote loads, whichever way it comes, and lives on.
 
 use splitbloom_harness::samples::{
-    earlier_bodies, payload, rdb_for_all_servers, strangers_found, Sample, ALL, AOF, CUCKOO, FIXED,
-    GROWING, RDB,
+    earlier_bodies, payload, rdb_for_all_servers, strangers_found, Sample, ALL, AOF,
+    AOF_OF_VALKEY_BLOOM, CUCKOO, FIXED, GROWING, OF_VALKEY_BLOOM, RDB, RDB_OF_VALKEY_BLOOM,
 };
 use splitbloom_harness::{
     add_items, missing_items, stopped_server_with_log, Connection, Family, Options, Server,
@@ -10,42 +10,29 @@ use splitbloom_harness::{
 use std::fs;
 
 #[test]
-fn dumps_restore_to_what_they_were() {
+fn dumps_files_and_logs_of_both_modules_load_to_what_they_were() {
     let server = Server::start();
     let mut db = server.connect();
-    for sample in ALL {
-        sample.restore(&mut db);
-        sample.assert_is_what_it_was(&mut db);
-    }
-}
-
-#[test]
-fn a_file_loads_to_what_it_was() {
-    let server = Server::start();
-    let mut db = server.connect();
-    fs::write(server.folder().join("dump.rdb"), rdb_for_all_servers(RDB)).expect("a file");
-    db.run("DEBUG RELOAD NOSAVE");
-    assert_eq!(db.ask("DBSIZE"), ":3");
-    for sample in ALL {
-        sample.assert_is_what_it_was(&mut db);
-    }
-}
-
-#[test]
-fn an_append_only_file_without_preamble_loads_to_what_it_was() {
-    let server = server_with_log(AOF);
-    let mut db = server.connect();
-    for sample in ALL {
-        sample.assert_is_what_it_was(&mut db);
-    }
-}
-
-#[test]
-fn an_append_only_file_with_preamble_loads_to_what_it_was() {
-    let server = server_with_log(&rdb_for_all_servers(RDB));
-    let mut db = server.connect();
-    for sample in ALL {
-        sample.assert_is_what_it_was(&mut db);
+    for (samples, file, log) in
+        [(ALL.as_slice(), RDB, AOF), (&OF_VALKEY_BLOOM, RDB_OF_VALKEY_BLOOM, AOF_OF_VALKEY_BLOOM)]
+    {
+        let assert_all_are_what_they_were = |db: &mut Connection| {
+            assert_eq!(db.ask("DBSIZE"), format!(":{}", samples.len()));
+            samples.iter().for_each(|sample| sample.assert_is_what_it_was(db));
+            db.run("FLUSHALL");
+        };
+        samples.iter().for_each(|sample| sample.restore(&mut db));
+        assert_all_are_what_they_were(&mut db);
+        let file = rdb_for_all_servers(file);
+        fs::write(server.folder().join("dump.rdb"), &file).expect("a file");
+        db.run("DEBUG RELOAD NOSAVE");
+        assert_all_are_what_they_were(&mut db);
+        // Of commands, and with a preamble.
+        for log in [log, &file] {
+            let mut server = stopped_server_with_log(Options::default(), log);
+            server.start_again();
+            assert_all_are_what_they_were(&mut server.connect());
+        }
     }
 }
 
@@ -199,24 +186,20 @@ fn a_newer_encoding_is_refused_with_a_line_that_helps() {
     const LAST_BYTE_OF_IDENTITY: usize = 1 + 8;
     let server = Server::start();
     let mut db = server.connect();
-    for (sample, name) in [(GROWING, "MBbloom--"), (CUCKOO, "MBbloomCF")] {
+    let of_redisbloom = ["RedisBloom", "does not know", "SCANDUMP"].as_slice();
+    for (sample, begin, help) in [
+        (GROWING, "MBbloom-- in encoding version 5", of_redisbloom),
+        (CUCKOO, "MBbloomCF in encoding version 5", of_redisbloom),
+        (OF_VALKEY_BLOOM[0], "bloomfltr in encoding version 2", &["valkey-bloom"]),
+    ] {
         let mut body = sample.body();
         body[LAST_BYTE_OF_IDENTITY] += 1;
         let payload = payload(&mut db, &body);
         let reply = db.call([b"RESTORE".as_slice(), b"k", b"0", &payload]);
         assert!(reply.is_error(), "{reply}");
         let log = server.log();
-        let line = log.lines().find(|line| line.contains(name) && line.contains("version 5"));
+        let line = log.lines().find(|line| line.contains(begin));
         let line = line.unwrap_or_else(|| panic!("{log}"));
-        for words in ["RedisBloom", "does not know", "SCANDUMP"] {
-            assert!(line.contains(words), "{line}");
-        }
+        assert!(help.iter().all(|words| line.contains(words)), "{line}");
     }
-}
-
-/// A server whose append-only file is one file from elsewhere.
-pub fn server_with_log(base: &[u8]) -> Server {
-    let mut server = stopped_server_with_log(Options::default(), base);
-    server.start_again();
-    server
 }

@@ -1,14 +1,11 @@
 //! What valkey-bloom wrote loads, whichever way it comes, and lives on under its type's name.
 
-use super::reading::server_with_log;
 use crate::persistence::rewrite_append_only_file;
 use crate::replication::{assert_equal_keys, assert_no_error_line};
 use splitbloom_harness::samples::{
-    loads, payload, rdb_for_all_servers, strangers_found, AOF_OF_VALKEY_BLOOM, OF_VALKEY_BLOOM,
-    RDB_OF_VALKEY_BLOOM,
+    loads, rdb_for_all_servers, strangers_found, OF_VALKEY_BLOOM, RDB_OF_VALKEY_BLOOM,
 };
 use splitbloom_harness::{add_items, missing_items, Connection, Options, Primary, Server};
-use std::fs;
 
 const BUSY: &str = "-ERR item exists";
 const BAD: &str = "-ERR received bad data";
@@ -27,27 +24,6 @@ fn load(db: &mut Connection) {
 }
 
 #[test]
-fn dumps_files_and_logs_of_valkey_bloom_load_to_what_they_were() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for sample in OF_VALKEY_BLOOM {
-        sample.restore(&mut db);
-    }
-    assert_all_are_what_they_were(&mut db);
-    assert_eq!(db.ask("TYPE growing"), "+bloomfltr");
-
-    db.run("FLUSHALL");
-    let file = rdb_for_all_servers(RDB_OF_VALKEY_BLOOM);
-    fs::write(server.folder().join("dump.rdb"), &file).expect("a file");
-    db.run("DEBUG RELOAD NOSAVE");
-    assert_all_are_what_they_were(&mut db);
-
-    for log in [AOF_OF_VALKEY_BLOOM, &file] {
-        assert_all_are_what_they_were(&mut server_with_log(log).connect());
-    }
-}
-
-#[test]
 fn a_filter_of_valkey_bloom_lives_on_as_any_other() {
     let mut server =
         Server::with(Options::settings(&["appendonly yes", "aof-use-rdb-preamble no"]));
@@ -55,6 +31,7 @@ fn a_filter_of_valkey_bloom_lives_on_as_any_other() {
     for sample in OF_VALKEY_BLOOM {
         sample.restore(&mut db);
     }
+    assert_eq!(db.ask("TYPE growing"), "+bloomfltr");
     add_items(&mut db, "growing", 1000..3000);
     assert_eq!(missing_items(&mut db, "growing", 0..300), 0);
     assert_eq!(missing_items(&mut db, "growing", 1000..3000), 0);
@@ -202,19 +179,4 @@ fn words_of_valkey_bloom_are_kept_or_refused_with_a_reason() {
         ),
         ("EXISTS new", ":0"),
     ]);
-}
-
-#[test]
-fn a_newer_encoding_of_valkey_bloom_is_refused_with_a_line_that_helps() {
-    /// The last byte of the module's id ends with the low bits of the encoding version.
-    const LAST_BYTE_OF_IDENTITY: usize = 1 + 8;
-    let server = Server::start();
-    let mut db = server.connect();
-    let mut body = OF_VALKEY_BLOOM[0].body();
-    body[LAST_BYTE_OF_IDENTITY] += 1;
-    let payload = payload(&mut db, &body);
-    assert!(db.call([b"RESTORE".as_slice(), b"k", b"0", &payload]).is_error());
-    let log = server.log();
-    let line = log.lines().find(|line| line.contains("bloomfltr in encoding version 2"));
-    assert!(line.is_some_and(|line| line.contains("valkey-bloom")), "{log}");
 }

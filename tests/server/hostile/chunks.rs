@@ -1,7 +1,8 @@
 //! LOADCHUNK of chunks that no SCANDUMP wrote, or that belong elsewhere.
 
 use super::{
-    bodies_with_boundaries, chunks_of_victims, exercise, few_or_all, forged, siege, CHECKSUM_BYTES,
+    bodies_with_boundaries, chunks_of_victims, exercise, few_or_all, forged, siege,
+    siege_of_mutants, CHECKSUM_BYTES,
 };
 use splitbloom_harness::{Connection, Family, Random, Reply, Server};
 use std::sync::OnceLock;
@@ -39,16 +40,16 @@ fn a_mutated_chunk_is_refused_and_leaves_no_key() {
 
 #[test]
 fn a_forged_chunk_is_refused_or_works() {
-    siege(|db| {
+    siege_of_mutants(|db, tally| {
         let mut random = Random::seeded(7);
         for (family, iterator, bytes) in chunks_of_victims(db) {
             let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
             for _ in 0..few_or_all(300, 1500) {
                 let body = random.mutated(body, 0);
-                load_and_exercise(db, family, iterator, &forged(&body));
+                tally.note(load_and_exercise(db, family, iterator, &forged(&body)));
             }
             for length in 0..body.len() {
-                load_and_exercise(db, family, iterator, &forged(&body[..length]));
+                tally.note(load_and_exercise(db, family, iterator, &forged(&body[..length])));
             }
         }
     });
@@ -56,10 +57,10 @@ fn a_forged_chunk_is_refused_or_works() {
 
 #[test]
 fn every_field_of_a_forged_chunk_at_its_boundaries_is_refused_or_works() {
-    siege(|db| {
+    siege_of_mutants(|db, tally| {
         for (family, iterator, bytes) in chunks_of_victims(db) {
             for mutant in bodies_with_boundaries(&bytes[..bytes.len() - CHECKSUM_BYTES]) {
-                load_and_exercise(db, family, iterator, &forged(&mutant));
+                tally.note(load_and_exercise(db, family, iterator, &forged(&mutant)));
             }
         }
     });
@@ -190,13 +191,17 @@ fn any_scandump_iterator_gets_a_valid_reply() {
     }
 }
 
-/// If the server accepts the chunk, the filter must work.
-fn load_and_exercise(db: &mut Connection, family: Family, iterator: i64, bytes: &[u8]) {
-    match family.load(db, "k", iterator, bytes).as_str() {
-        "+OK" => exercise(db),
-        refusal => assert_eq!(refusal, REFUSED),
+/// If the server accepts the chunk, the filter must work. Returns whether it does.
+fn load_and_exercise(db: &mut Connection, family: Family, iterator: i64, bytes: &[u8]) -> bool {
+    let reply = family.load(db, "k", iterator, bytes);
+    if reply == "+OK" {
+        exercise(db);
+        db.run("DEL k");
+        return true;
     }
-    db.run("DEL k");
+    assert_eq!(reply, REFUSED);
+    assert_eq!(db.ask("DEL k"), ":0");
+    false
 }
 
 /// A filter of at least four chunks, and the second chunk of another one with the same parameters.

@@ -1,9 +1,9 @@
 //! Bytes that RedisBloom or valkey-bloom did not write, where theirs are expected: in their
 //! encodings, headers and pieces nothing is checked by a checksum.
 
-use super::payloads::{restore, TYPE_BYTES};
+use super::payloads::{restore, restore_and_exercise, TYPE_BYTES};
 use super::storm::{is_a_working_value, storm};
-use super::{bodies_with_boundaries, exercise, siege, BOUNDARIES};
+use super::{bodies_with_boundaries, siege_of_mutants, BOUNDARIES};
 use splitbloom_harness::samples::{
     dumped, earlier_bodies, loads, payload, Sample, ALL, OF_VALKEY_BLOOM,
 };
@@ -11,11 +11,11 @@ use splitbloom_harness::{Connection, Random, Server};
 
 #[test]
 fn a_truncated_value_of_another_module_is_refused_or_works() {
-    siege(|db| {
+    siege_of_mutants(|db, tally| {
         for sample in dumped() {
             let body = sample.body();
             for length in 0..body.len() {
-                try_body(db, &body[..length]);
+                tally.note(try_body(db, &body[..length]));
             }
         }
     });
@@ -25,12 +25,12 @@ fn a_truncated_value_of_another_module_is_refused_or_works() {
 fn a_value_of_another_module_with_any_field_at_its_boundaries_is_refused_or_works() {
     /// Type, identity, and the numbers before and of the first sub-filter are among these.
     const FIELDS_BYTES: usize = 100;
-    siege(|db| {
+    siege_of_mutants(|db, tally| {
         for sample in dumped() {
             let body = sample.body();
             let (fields, rest) = body.split_at(FIELDS_BYTES);
             for mutant in bodies_with_boundaries(&fields[TYPE_BYTES..]) {
-                try_body(db, &[&fields[..TYPE_BYTES], &mutant, rest].concat());
+                tally.note(try_body(db, &[&fields[..TYPE_BYTES], &mutant, rest].concat()));
             }
         }
     });
@@ -89,13 +89,13 @@ fn each_of_very_many_mutated_loads_of_valkey_bloom_is_refused_or_works() {
 
 #[test]
 fn every_field_of_a_header_of_redisbloom_at_its_boundaries_is_refused_or_works() {
-    siege(|db| {
+    siege_of_mutants(|db, tally| {
         for sample in ALL {
             let pieces = sample.pieces();
             let (iterator, header) = &pieces[0];
             for mutant in bodies_with_boundaries(header) {
                 let pieces = [&[(*iterator, mutant)], &pieces[1..]].concat();
-                try_pieces(db, &sample, &pieces);
+                tally.note(try_pieces(db, &sample, &pieces));
             }
         }
     });
@@ -118,12 +118,9 @@ fn a_header_of_redisbloom_costs_no_more_memory_than_its_bytes() {
     }
 }
 
-fn try_body(db: &mut Connection, body: &[u8]) {
+fn try_body(db: &mut Connection, body: &[u8]) -> bool {
     let payload = payload(db, body);
-    if restore(db, &payload) {
-        exercise(db);
-        db.run("DEL k");
-    }
+    restore_and_exercise(db, &payload)
 }
 
 /// Loads them, and deletes what they make. Returns whether they begin a filter.

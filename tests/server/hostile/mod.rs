@@ -259,6 +259,30 @@ fn siege(attack: impl FnOnce(&mut Connection)) {
     returns_all_memory(&mut db, baseline);
 }
 
+/// How many mutants were refused, and how many gave a filter that works.
+#[derive(Default, Debug)]
+struct Tally {
+    refused: u64,
+    works: u64,
+}
+
+impl Tally {
+    fn note(&mut self, works: bool) {
+        match works {
+            true => self.works += 1,
+            false => self.refused += 1,
+        }
+    }
+}
+
+/// A siege by mutants, some of which must be refused, and some work.
+fn siege_of_mutants(attack: impl FnOnce(&mut Connection, &mut Tally)) {
+    let mut tally = Tally::default();
+    siege(|db| attack(db, &mut tally));
+    println!("{tally:?}");
+    assert!(tally.refused > 0 && tally.works > 0, "all the same: {tally:?}");
+}
+
 /// The heap memory of the module.
 fn held(db: &mut Connection) -> i64 {
     db.info_number("bf", "bf_bytes_held")

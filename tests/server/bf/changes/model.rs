@@ -1,103 +1,13 @@
 //! Followers against a model of what was acknowledged: a follower that is up to date denies nothing
 //! of it, whatever else happened.
 
+use crate::followers::random::{Model, KEYS};
 use splitbloom_harness::follower::Follower;
-use splitbloom_harness::{add_items, item, layers, load_chunks, scan_dump, trials};
-use splitbloom_harness::{Connection, Random, Server};
-use std::collections::{BTreeSet, HashMap};
+use splitbloom_harness::{add_items, item, layers, load_chunks, trials, Random, Server};
 use std::thread;
 
-const KEYS: [&str; 3] = ["f", "g", "h"];
 /// What a test sends unless it is told another number.
 const FEW: u64 = 4_000;
-
-#[derive(Default)]
-struct Model {
-    /// The items of each key that exists.
-    filters: HashMap<&'static str, BTreeSet<u64>>,
-    /// A dump, and what is in it.
-    dump: Option<(Vec<u8>, BTreeSet<u64>)>,
-}
-
-impl Model {
-    /// Creates a filter; all have one seed, so that they may be merged.
-    fn reserve(&mut self, db: &mut Connection, key: &'static str, shape: &str) {
-        if !self.filters.contains_key(key) {
-            db.run(&format!("BF.RESERVE {key} {shape} SEED 00000000000000aa"));
-            self.filters.insert(key, BTreeSet::new());
-        }
-    }
-
-    fn add(&mut self, db: &mut Connection, random: &mut Random, key: &'static str) {
-        let Some(items) = self.filters.get_mut(key) else {
-            return;
-        };
-        let (first, many) = (random.below(1 << 14), 1 + random.below(40));
-        let numbers = first..first + if random.percent(50) { many } else { 1 };
-        let words: String = numbers.clone().map(|number| format!(" item:{number}")).collect();
-        let command = match random.below(3) {
-            0 if numbers.end == first + 1 => format!("BF.ADD {key}{words}"),
-            1 => format!("BF.INSERT {key} ITEMS{words}"),
-            _ => format!("BF.MADD {key}{words}"),
-        };
-        db.run(&command);
-        items.extend(numbers);
-    }
-
-    /// One random command.
-    fn step(&mut self, db: &mut Connection, random: &mut Random, shape: &str) {
-        let (key, other) = (*random.pick(&KEYS), *random.pick(&KEYS));
-        match random.below(100) {
-            0 => {
-                db.run("FLUSHALL");
-                self.filters.clear();
-            }
-            1..4 => {
-                db.run(&format!("{} {key}", random.pick(&["DEL", "UNLINK"])));
-                self.filters.remove(key);
-            }
-            4..7 if self.filters.contains_key(key) && key != other => {
-                db.run(&format!("RENAME {key} {other}"));
-                let moved = self.filters.remove(key).expect("it is there");
-                self.filters.insert(other, moved);
-            }
-            7..9 if self.filters.contains_key(key) && key != other => {
-                db.run(&format!("COPY {key} {other} REPLACE"));
-                self.filters.insert(other, self.filters[key].clone());
-            }
-            9..11 if self.filters.contains_key(key) && self.filters.contains_key(other) => {
-                db.run(&format!("BF.MERGE {key} 1 {other} FORCE"));
-                let more = self.filters[other].clone();
-                self.filters.get_mut(key).expect("it is there").extend(more);
-            }
-            11..13 if self.filters.contains_key(key) => {
-                let dump = db.run(&format!("DUMP {key}")).bytes().to_vec();
-                self.dump = Some((dump, self.filters[key].clone()));
-            }
-            13..15 => {
-                if let Some((dump, items)) = &self.dump {
-                    let restore: [&[u8]; 5] = [b"RESTORE", key.as_bytes(), b"0", dump, b"REPLACE"];
-                    assert_eq!(db.call(restore).to_string(), "+OK");
-                    self.filters.insert(key, items.clone());
-                }
-            }
-            15..17 => {
-                db.run("DEBUG RELOAD");
-            }
-            20..23 if self.filters.contains_key(key) && key != other => {
-                let chunks = scan_dump(db, key);
-                db.run(&format!("DEL {other}"));
-                load_chunks(db, other, &chunks);
-                self.filters.insert(other, self.filters[key].clone());
-            }
-            23..25 if self.filters.contains_key(key) => {
-                db.run(&format!("BF.SHRINK {key}"));
-            }
-            17..20 => self.reserve(db, key, shape),
-            _ => self.add(db, random, key),
-        }
-    }
-}
 
 /// Follows filters of one shape through random commands.
 fn follow_a_model(shape: &str, settings: &[&str], seed: u64) {
@@ -107,7 +17,7 @@ fn follow_a_model(shape: &str, settings: &[&str], seed: u64) {
     let mut model = Model::default();
     let mut followers = KEYS.map(|key| (key, Follower::default()));
     for _ in 0..trials(FEW) {
-        model.step(&mut db, &mut random, shape);
+        model.step(&mut db, &mut random, shape, 100);
         let (key, follower) = &mut followers[random.index(KEYS.len())];
         if random.percent(50) {
             continue;
@@ -120,9 +30,9 @@ fn follow_a_model(shape: &str, settings: &[&str], seed: u64) {
             let _ = follower.step(&mut follow, key, &options); // and stays behind
             continue;
         }
-        match (follower.catch_up(&mut follow, key, &options), model.filters.get(key)) {
+        match (follower.catch_up(&mut follow, key, &options), model.items(key)) {
             (Ok(()), Some(items)) => {
-                let missing = items.iter().filter(|number| !follower.contains(&item(**number)));
+                let missing = items.keys().filter(|number| !follower.contains(&item(**number)));
                 assert_eq!(missing.count(), 0, "{key}, seed {seed}");
             }
             (Err(error), None) => assert_eq!(error, "ERR not found"),

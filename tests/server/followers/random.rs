@@ -1,0 +1,100 @@
+//! Random commands on filters that are followed, and the items that they acknowledge.
+
+use splitbloom_harness::{load_chunks, scan_dump, Connection, Random};
+use std::collections::HashMap;
+use std::time::Instant;
+
+pub const KEYS: [&str; 3] = ["f", "g", "h"];
+
+/// Items, and when they were acknowledged.
+pub type Items = HashMap<u64, Instant>;
+
+#[derive(Default)]
+pub struct Model {
+    /// The items of each key that exists.
+    filters: HashMap<&'static str, Items>,
+    /// A dump, and what is in it.
+    dump: Option<(Vec<u8>, Items)>,
+}
+
+impl Model {
+    pub fn items(&self, key: &str) -> Option<&Items> {
+        self.filters.get(key)
+    }
+
+    /// The key has these items. They count as new: they may be in another filter than before.
+    fn put(&mut self, key: &'static str, mut items: Items) {
+        items.values_mut().for_each(|since| *since = Instant::now());
+        self.filters.insert(key, items);
+    }
+
+    fn add(&mut self, db: &mut Connection, random: &mut Random, key: &'static str) {
+        let (first, many) = (random.below(1 << 14), 1 + random.below(40));
+        let numbers = first..first + if random.percent(50) { many } else { 1 };
+        let words: String = numbers.clone().map(|number| format!(" item:{number}")).collect();
+        let command = match random.below(3) {
+            0 if numbers.end == first + 1 => format!("BF.ADD {key}{words}"),
+            1 => format!("BF.INSERT {key} ITEMS{words}"),
+            _ => format!("BF.MADD {key}{words}"),
+        };
+        db.run(&command);
+        let items = self.filters.entry(key).or_default();
+        for number in numbers {
+            items.entry(number).or_insert_with(Instant::now);
+        }
+    }
+
+    /// One random command: of `calm` commands some twenty do not add. The filters have this shape,
+    /// and one seed, so that they may be merged.
+    pub fn step(&mut self, db: &mut Connection, random: &mut Random, shape: &str, calm: u64) {
+        let (key, other) = (*random.pick(&KEYS), *random.pick(&KEYS));
+        let items = self.filters.get(key).cloned();
+        match (random.below(calm), items) {
+            (0, _) => {
+                db.run("FLUSHALL");
+                self.filters.clear();
+            }
+            (1..4, _) => {
+                db.run(&format!("{} {key}", random.pick(&["DEL", "UNLINK"])));
+                self.filters.remove(key);
+            }
+            (4..7, Some(items)) if key != other => {
+                db.run(&format!("RENAME {key} {other}"));
+                self.filters.remove(key);
+                self.put(other, items);
+            }
+            (7..9, Some(items)) if key != other => {
+                db.run(&format!("COPY {key} {other} REPLACE"));
+                self.put(other, items);
+            }
+            (9..11, Some(mut items)) if self.filters.contains_key(other) => {
+                db.run(&format!("BF.MERGE {key} 1 {other} FORCE"));
+                items.extend(&self.filters[other]);
+                self.put(key, items);
+            }
+            (11..13, Some(items)) => {
+                self.dump = Some((db.run(&format!("DUMP {key}")).bytes().to_vec(), items));
+            }
+            (13..15, _) => {
+                if let Some((dump, items)) = self.dump.clone() {
+                    let restore: [&[u8]; 5] = [b"RESTORE", key.as_bytes(), b"0", &dump, b"REPLACE"];
+                    assert_eq!(db.call(restore).to_string(), "+OK");
+                    self.put(key, items);
+                }
+            }
+            (15..17, _) => drop(db.run("DEBUG RELOAD")),
+            (17..20, Some(items)) if key != other => {
+                let chunks = scan_dump(db, key);
+                db.run(&format!("DEL {other}"));
+                load_chunks(db, other, &chunks);
+                self.put(other, items);
+            }
+            (20..22, Some(_)) => drop(db.run(&format!("BF.SHRINK {key}"))),
+            (_, None) => {
+                db.run(&format!("BF.RESERVE {key} {shape} SEED 00000000000000aa"));
+                self.filters.insert(key, Items::new());
+            }
+            (_, Some(_)) => self.add(db, random, key),
+        }
+    }
+}
