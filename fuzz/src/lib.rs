@@ -19,9 +19,9 @@
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
-//! through; `fuzzed` is what each kind of filter implements; `chains` turns filters into chains of
-//! the second reader. `redisbloom` and `valkey_bloom` are second readers of what others write,
-//! which `twins` compares with the core.
+//! through; `fuzzed` is what each kind of filter implements; `runner` runs the operations; `chains`
+//! turns filters into chains of the second reader. `redisbloom` and `valkey_bloom` are second
+//! readers of what others write, which `twins` compares with the core.
 
 mod chains;
 pub mod chunks;
@@ -41,6 +41,7 @@ pub mod options;
 pub mod packing;
 mod plain_reader;
 mod redisbloom;
+mod runner;
 mod stream;
 mod survival;
 pub mod tdigest;
