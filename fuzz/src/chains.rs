@@ -2,8 +2,8 @@
 
 use super::fuzzed::Fuzzed;
 use super::laws::encoded;
-use super::plain_reader::{path_of, Chain};
 use splitbloom_filter::Filter;
+use splitbloom_oracles::plain_reader::{path_of, Chain};
 
 /// The chain of a filter.
 pub fn chain_of(filter: &Filter) -> Chain {

@@ -5,7 +5,6 @@ use super::chains::{aimed, chain_of};
 use super::fuzzed::Fuzzed;
 use super::laws::{decoded, encoded};
 use super::loaded::Loaded;
-use super::plain_reader::{sealed, Head};
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::filter::{
@@ -13,6 +12,7 @@ use splitbloom_filter::filter::{
 };
 use splitbloom_filter::foreign::cuckoo::read_header;
 use splitbloom_filter::hash::Seed;
+use splitbloom_oracles::plain_reader::{sealed, Head};
 use std::sync::OnceLock;
 
 /// One command, and what happens after it.

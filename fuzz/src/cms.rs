@@ -3,14 +3,14 @@
 //! The first byte says whether it is one with a window; then come its fields, and items with their
 //! increments.
 
-use super::count_min::{Plain, PlainWindow};
-use super::stream::Stream;
+use super::twins::read_by_both;
 use splitbloom_foundation::fields::{Field, Fields};
+use splitbloom_oracles::count_min::{Plain, PlainWindow};
+use splitbloom_oracles::stream::Stream;
 use splitbloom_sketch::cms::table::Table;
 use splitbloom_sketch::cms::windowed::Windowed;
 use splitbloom_sketch::cms::{MergeError, Shape, SATURATED};
-use splitbloom_sketch::DecodeError;
-use splitbloom_test_allocator::meter::{bytes_held, measured};
+use splitbloom_test_allocator::meter::bytes_held;
 
 /// What a sketch takes besides its bytes: 15 lists of the segments of half a gigabyte.
 const MEMORY_BEFORE: isize = 15 * 8192 * 24 + 4096;
@@ -34,18 +34,9 @@ pub fn cms(bytes: &[u8]) {
     assert_eq!(bytes_held(), held);
 }
 
-/// Both readers, on the same bytes: what the core made of them, and the second reader.
-fn read_by_both<'a, T, P>(
-    fields: &mut Stream<'a>,
-    read: impl FnOnce(&mut Stream<'a>) -> Result<T, DecodeError>,
-    twin: impl FnOnce(&mut Stream<'a>) -> Option<P>,
-) -> Option<(T, P)> {
-    let given = fields.0.len() as isize;
-    let twin = twin(&mut fields.clone());
-    let (read, taken) = measured(|| read(fields));
-    assert!(taken.peak <= MEMORY_FACTOR * given + MEMORY_BEFORE, "{taken:?} for {given} bytes");
-    assert_eq!(read.is_ok(), twin.is_some(), "{:?}", read.err());
-    read.ok().zip(twin)
+/// The most bytes that may be held while these are read.
+fn most_memory(given: Stream<'_>) -> isize {
+    MEMORY_FACTOR * given.0.len() as isize + MEMORY_BEFORE
 }
 
 /// The next items and increments.
@@ -61,7 +52,8 @@ fn items<'a>(from: &mut Stream<'a>) -> Vec<(&'a [u8], u64)> {
 }
 
 fn plain(mut fields: Stream<'_>) {
-    let read = read_by_both(&mut fields, Table::decode, Plain::of_fields);
+    let (most, twin) = (most_memory(fields), Plain::of_fields(&mut fields.clone()));
+    let read = read_by_both(most, || Table::decode(&mut fields), twin);
     let Some((mut sketch, mut twin)) = read else {
         return;
     };
@@ -125,12 +117,16 @@ fn sum_with_itself(sketch: &Table, twin: &Plain) {
 }
 
 fn windowed(mut fields: Stream<'_>) {
-    let read = read_by_both(&mut fields, Windowed::decode, PlainWindow::of_fields);
+    let (most, twin) = (most_memory(fields), PlainWindow::of_fields(&mut fields.clone()));
+    let read = read_by_both(most, || Windowed::decode(&mut fields), twin);
     let Some((mut sketch, mut twin)) = read else {
         return;
     };
     let span = sketch.span();
-    assert_eq!((span.seconds().into(), span.slices().into()), (twin.seconds, twin.slices));
+    assert_eq!(
+        (span.seconds().into(), span.slices().into()),
+        (twin.slices.seconds, twin.slices.slices)
+    );
     if sketch.shape().depth() > MOST_ROWS {
         return;
     }
@@ -158,7 +154,7 @@ fn windowed(mut fields: Stream<'_>) {
             assert_eq!(copy.count(now), twin.count(now));
         }
     }
-    assert_eq!((copy.latest(), sketch.digest()), (twin.latest, digest));
+    assert_eq!((copy.latest(), sketch.digest()), (twin.slices.latest, digest));
     for sketch in [&mut sketch, &mut copy] {
         let mut saved: Vec<Field> = Vec::new();
         sketch.save(&mut saved).expect("memory");

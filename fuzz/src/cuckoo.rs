@@ -1,19 +1,18 @@
 //! Cuckoo filters as RedisBloom writes them: the fields of an RDB file, or a header and pieces;
 //! with numbers that do not fit, and slots that no item has made.
-//!
-//! They are judged by a second reader, which is plain and written from the same facts alone.
 
 use super::laws::assert_sound_counting;
-use super::plain_reader::Slots;
 use super::survival::assert_survives;
+use super::twins::read_by_both;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
 use splitbloom_filter::foreign::cuckoo::{self, read_header};
 use splitbloom_filter::foreign::{Fields, Source};
 use splitbloom_filter::hash::Seed;
+use splitbloom_foundation::fields::Field;
+use splitbloom_oracles::cuckoo::{Filter as Twin, Slots};
 use splitbloom_test_allocator::meter::measured;
-use std::collections::VecDeque;
 
 /// The error rate of the table.
 const RATE: f64 = 1e-9;
@@ -58,75 +57,9 @@ struct Piece {
     moved: Option<u64>,
 }
 
-#[derive(Clone)]
-enum Field {
-    Number(u64),
-    Slots(Vec<u8>),
-}
-
-/// Fields to be read.
-#[derive(Clone)]
-struct Recorded(VecDeque<Field>);
-
-impl Fields for Recorded {
-    type String = Vec<u8>;
-
-    fn unsigned(&mut self) -> Option<u64> {
-        match self.0.pop_front()? {
-            Field::Number(number) => Some(number),
-            Field::Slots(_) => None,
-        }
-    }
-
-    fn double(&mut self) -> Option<f64> {
-        None
-    }
-
-    fn string(&mut self) -> Option<Vec<u8>> {
-        match self.0.pop_front()? {
-            Field::Slots(slots) => Some(slots),
-            Field::Number(_) => None,
-        }
-    }
-}
-
-fn begin(header: &[u8], limit: SizeLimit) -> Result<Filter, DecodeError> {
-    Filter::of_cuckoo(read_header(header)?, RATE, SEED, limit)
-}
-
 fn read_cuckoo(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
     let cuckoo = cuckoo::read_cuckoo(version, &mut Source::new(fields))?;
     Filter::of_cuckoo(cuckoo, RATE, SEED, SizeLimit::Unlimited)
-}
-
-/// What the plain reader makes of it.
-struct Twin {
-    slots: Slots,
-    /// All slots, oldest layer first.
-    bytes: Vec<u8>,
-}
-
-impl Twin {
-    fn places(&self, item: &[u8]) -> (Vec<usize>, u8) {
-        let (places, fingerprint) = self.slots.places(item);
-        (places.into_iter().map(|slot| slot as usize).collect(), fingerprint)
-    }
-
-    fn count(&self, item: &[u8]) -> u64 {
-        let (places, fingerprint) = self.places(item);
-        let places = places.into_iter().map(|slot| self.bytes[slot]);
-        places.filter(|slot| *slot == fingerprint).count() as u64
-    }
-
-    fn remove(&mut self, item: &[u8]) -> bool {
-        let (places, fingerprint) = self.places(item);
-        let found = places.into_iter().find(|slot| self.bytes[*slot] == fingerprint);
-        found.map(|slot| self.bytes[slot] = 0).is_some()
-    }
-
-    fn items(&self) -> u64 {
-        self.bytes.iter().filter(|slot| **slot != 0).count() as u64
-    }
 }
 
 /// Both readers make the same of a filter, or refuse it; and it works in every respect.
@@ -161,83 +94,37 @@ fn from_fields(input: &Input, slots: Slots, all: &[u8]) {
     let version = u32::from(input.version % 6);
     let numbers = [slots.layers, slots.buckets, 0];
     let more = [input.deletes, slots.bucket_size, input.iterations.into(), slots.expansion];
-    let mut fields: VecDeque<Field> = numbers.map(Field::Number).into();
+    let mut fields: Vec<Field> = numbers.map(Field::Unsigned).into();
     if version >= 4 {
-        fields.extend(more.map(Field::Number));
+        fields.extend(more.map(Field::Unsigned));
     }
     let mut rest = all;
     for buckets in slots.sizes().expect("it is good") {
         let of_layer;
         (of_layer, rest) = rest.split_at((buckets * slots.bucket_size) as usize);
         if version >= 4 {
-            fields.push_back(Field::Number(buckets));
+            fields.push(Field::Unsigned(buckets));
         }
-        fields.push_back(Field::Slots(of_layer.to_vec()));
+        fields.push(Field::String(of_layer.to_vec()));
     }
     for (place, forged) in &input.forged {
-        if let Some(Field::Number(number)) = fields.get_mut(usize::from(*place)) {
+        if let Some(Field::Unsigned(number)) = fields.get_mut(usize::from(*place)) {
             *number = *forged;
         }
     }
     fields.truncate(fields.len().saturating_sub(usize::from(input.cut % 4)));
-    let given: usize = fields
-        .iter()
-        .map(|field| match field {
-            Field::Number(_) => 8,
-            Field::Slots(slots) => slots.len(),
-        })
-        .sum();
-
-    let twin = plain_fields(fields.clone(), version);
-    // What the server reads is not the reader's.
-    let mut fields = Recorded(fields);
-    let held = given as isize;
-    let (result, taken) = measured(|| read_cuckoo(version, &mut fields));
+    let given = fields.iter().map(|field| match field {
+        Field::String(slots) => slots.len(),
+        _ => 8,
+    });
     // The last segment may have begun when a field was refused.
-    let most = MEMORY_FACTOR * held + MEMORY_BEFORE + SEGMENT;
-    assert!(taken.peak <= most, "{taken:?} for {given} bytes");
-    assert_eq!(result.is_ok(), twin.is_some(), "{:?}", result.err());
-    if let (Ok(filter), Some((twin, deletes))) = (result, twin) {
-        assert_eq!(filter.deleted(), deletes);
-        assert_like(filter, twin, &input.removed);
+    let most = MEMORY_FACTOR * given.sum::<usize>() as isize + MEMORY_BEFORE + SEGMENT;
+    let twin = Twin::of_fields(version, &mut fields.clone().into_iter());
+    // What the server reads is not the reader's.
+    let mut fields = fields.into_iter();
+    if let Some(both) = read_by_both(most, || read_cuckoo(version, &mut fields), twin) {
+        assert_like(both, &input.removed);
     }
-}
-
-/// The slots and the number of deletions, if the fields are those of a filter.
-fn plain_fields(mut fields: VecDeque<Field>, version: u32) -> Option<(Twin, u64)> {
-    if !(1..=4).contains(&version) {
-        return None;
-    }
-    let mut next = || match fields.pop_front()? {
-        Field::Number(number) => Some((number, Vec::new())),
-        Field::Slots(slots) => Some((u64::MAX, slots)),
-    };
-    let ((layers, _), (buckets, _), _) = (next()?, next()?, next()?);
-    let [deletes, bucket_size, iterations, expansion] = match version {
-        4 => [next()?.0, next()?.0, next()?.0, next()?.0],
-        _ => [0, 2, 20, 1],
-    };
-    if bucket_size >= 65_536 || iterations >= 65_536 {
-        return None;
-    }
-    // A bucket has as many slots as the low byte says.
-    let bucket_size = bucket_size % 256;
-    let slots = Slots { buckets, bucket_size, expansion, layers, is_narrow: version < 4 };
-    if !slots.is_good() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    for buckets in slots.sizes()? {
-        if version == 4 && next()?.0 != buckets {
-            return None;
-        }
-        let (_, of_layer) = next()?;
-        if of_layer.len() as u64 != buckets * bucket_size {
-            return None;
-        }
-        bytes.extend(of_layer);
-    }
-    Some((Twin { slots, bytes }, deletes))
 }
 
 fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
@@ -261,36 +148,31 @@ fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
         is_narrow: false,
     };
     let is_good = forged.is_good() && header.len() == 38;
-    let (result, taken) = measured(|| begin(&header, SizeLimit::Unlimited));
-    assert!(taken.peak <= MEMORY_BEFORE, "{taken:?} for a header");
-    assert_eq!(result.is_ok(), is_good, "{:?}", result.err());
-    let Ok(mut filter) = result else {
+    let begin = |limit| Filter::of_cuckoo(read_header(&header)?, RATE, SEED, limit);
+    let unlimited = || begin(SizeLimit::Unlimited);
+    let Some((mut filter, ())) = read_by_both(MEMORY_BEFORE, unlimited, is_good.then_some(()))
+    else {
         return;
     };
-    if begin(&header, ROOM).is_err() || forged.number() > MOST_SLOTS {
+    if begin(ROOM).is_err() || forged.number() > MOST_SLOTS {
         return;
     }
-    let mut twin = Twin { slots: forged, bytes: vec![0; forged.number() as usize] };
+    let bytes = vec![0; forged.number() as usize];
+    let mut twin = Twin { slots: forged, bytes, deletes: numbers[2] };
     for Piece { start, len, moved } in pieces {
         let start = *start as usize % all.len();
         let piece = &all[start..all.len().min(start + usize::from(*len))];
         let iterator = moved.unwrap_or((start + piece.len() + 1) as u64);
         let (result, taken) = measured(|| filter.take_piece(iterator, piece));
         assert!(taken.peak <= 2 * SEGMENT, "{taken:?} for a piece");
-        let end = usize::try_from(iterator).ok().and_then(|end| end.checked_sub(1));
-        let place = end.and_then(|end| Some(end.checked_sub(piece.len())?..end));
-        let place = place.and_then(|place| twin.bytes.get_mut(place));
-        assert_eq!(result.is_ok(), place.is_some());
-        if let Some(place) = place {
-            place.copy_from_slice(piece);
-        }
+        assert_eq!(result.is_ok(), twin.take_piece(iterator, piece));
     }
-    assert_eq!(filter.deleted(), numbers[2]);
-    assert_like(filter, twin, &input.removed);
+    assert_like((filter, twin), &input.removed);
 }
 
 /// The filter answers as the twin, before and after removals and adds, and survives.
-fn assert_like(mut filter: Filter, mut twin: Twin, removed: &[u8]) {
+fn assert_like((mut filter, mut twin): (Filter, Twin), removed: &[u8]) {
+    assert_eq!(filter.deleted(), twin.deletes);
     assert_sound_counting(&filter);
     assert_survives(&mut filter);
     assert_eq!(filter.items(), twin.items());

@@ -3,11 +3,11 @@
 
 use super::fuzzed::Fuzzed;
 use super::loaded::{load, Loaded};
-use super::plain_reader::{head_places, is_start, sealed, Head};
 use super::survival::assert_survives;
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, SizeLimit};
+use splitbloom_oracles::plain_reader::{head_places, is_start, sealed, Head};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The size limit of a filter of unknown origin.

@@ -1,8 +1,8 @@
 //! Arbitrary bytes as a file of the tool. The first byte tells how many come with a read.
 
 use super::decode::decode;
-use super::plain_reader::{chunks_of_file, sealed};
 use splitbloom_filter::codec::{FileError, FileReader, FileWriter, MAX_CHUNK_BYTES};
+use splitbloom_oracles::plain_reader::{chunks_of_file, sealed};
 use splitbloom_test_allocator::meter::measured;
 use std::io::{self, Read};
 use xxhash_rust::xxh3::xxh3_64;

@@ -3,12 +3,12 @@
 //! The first byte says which encoding version the fields have (0 to 5), or that there is a header
 //! (6 and more), which comes as a string; then pieces as iterators and strings.
 
-use super::redisbloom::Filter;
-use super::stream::Stream;
-use super::twins::{assert_alike, read_by_both};
+use super::twins::{assert_alike, layers_by_both};
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
 use splitbloom_filter::foreign::Fields;
 use splitbloom_filter::{Seed, SizeLimit};
+use splitbloom_oracles::redisbloom::Filter;
+use splitbloom_oracles::stream::Stream;
 use splitbloom_test_allocator::meter::measured;
 
 const SEED: Seed = Seed(3);
@@ -34,14 +34,14 @@ pub fn foreign(bytes: &[u8]) {
 /// A saved filter.
 fn saved(version: u32, mut fields: Stream<'_>) -> Option<(splitbloom_filter::Filter, Filter)> {
     let (given, twin) = (fields.0.len(), Filter::of_fields(version, fields));
-    read_by_both(given, || splitbloom_filter::Filter::load_redisbloom(version, &mut fields), twin)
+    layers_by_both(given, || splitbloom_filter::Filter::load_redisbloom(version, &mut fields), twin)
 }
 
 /// One that comes as a header and pieces.
 fn dumped(mut stream: Stream<'_>) -> Option<(splitbloom_filter::Filter, Filter)> {
     let header = stream.string()?;
     let begin = || splitbloom_filter::Filter::begin_redisbloom(header, SEED, SizeLimit::Unlimited);
-    let (mut filter, mut twin) = read_by_both(header.len(), begin, Filter::of_header(header))?;
+    let (mut filter, mut twin) = layers_by_both(header.len(), begin, Filter::of_header(header))?;
     while let (Some(iterator), Some(piece)) = (stream.unsigned(), stream.string()) {
         let before = filter.digest();
         let (result, taken) = measured(|| filter.take_piece(iterator, piece));

@@ -3,12 +3,12 @@
 use super::laws::{
     assert_sound_bloom, assert_sound_counting, assert_sound_layers, assert_sound_windowed,
 };
-use super::plain_reader::Head;
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::window::MAX_TIME;
 use splitbloom_filter::filter::{Adding, Filter, Kind, SizeLimit, Window};
 use splitbloom_filter::foreign::Layers;
 use splitbloom_filter::hash::ItemHash;
+use splitbloom_oracles::plain_reader::Head;
 
 /// What the targets do with a filter.
 pub trait Fuzzed {

@@ -2,8 +2,8 @@
 //! target, which takes any bytes and panics if they break an invariant.
 //!
 //! ```text
-//!   decode      a chain of chunks, checksums corrected      \  the decoder against plain_reader,
-//!   chunks      chunks in any order, changed, cut, repeated /  a second reader; memory is bounded
+//!   decode      a chain of chunks, checksums corrected      \  the decoder against a second
+//!   chunks      chunks in any order, changed, cut, repeated /  reader; memory is bounded
 //!   foreign     what RedisBloom writes                      the decoders against a second reader
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
 //!   counting    the same of counting filters, and removals     against multisets
@@ -19,36 +19,30 @@
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
-//! through; `fuzzed` is what each kind of filter implements; `runner` runs the operations; `chains`
-//! turns filters into chains of the second reader. `redisbloom` and `valkey_bloom` are second
-//! readers of what others write, which `twins` compares with the core.
+//! through; `fuzzed` is what each kind of filter implements; `runner` runs the operations;
+//! `chains` turns filters into chains of the second reader. The second readers are in the crate
+//! `oracles`; `twins` compares them with the core.
 
 mod chains;
 pub mod chunks;
 pub mod cms;
-mod count_min;
 pub mod counting;
 pub mod cuckoo;
 pub mod decode;
 pub mod file;
 pub mod foreign;
 mod fuzzed;
-mod heavy_keeper;
 mod laws;
 mod loaded;
 pub mod operations;
 pub mod options;
 pub mod packing;
-mod plain_reader;
-mod redisbloom;
 mod runner;
-mod stream;
 mod survival;
 pub mod tdigest;
 pub mod topk;
 mod twins;
 pub mod valkey;
-mod valkey_bloom;
 pub mod windowed;
 
 #[global_allocator]

@@ -2,10 +2,10 @@
 
 use super::fuzzed::Fuzzed;
 use super::laws::encoded;
-use super::plain_reader::{head_places, Chain, Head};
 use splitbloom_filter::codec::{load_chunk, Chunk, MEMORY_PER_BYTE};
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::filter::{Filter, SizeLimit};
+use splitbloom_oracles::plain_reader::{head_places, Chain, Head};
 use splitbloom_test_allocator::meter::measured;
 
 /// The most bytes that the decoder may hold for a byte of a chunk.
@@ -111,9 +111,9 @@ pub fn load(
 
 #[cfg(test)]
 mod tests {
-    use super::super::plain_reader::{sealed, start_of_chunk};
     use super::*;
     use splitbloom_filter::codec::END;
+    use splitbloom_oracles::plain_reader::{sealed, start_of_chunk};
     use xxhash_rust::xxh3::xxh3_64;
 
     /// The only chunk of a filter with these records.

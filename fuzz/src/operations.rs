@@ -3,13 +3,13 @@
 use super::chains::{aimed, chain_of};
 use super::laws::decoded;
 use super::loaded;
-use super::plain_reader::Head;
 use super::runner::{again, batch, filled, load, refused, run, Before, Model, Subject, ROOM};
 use arbitrary::Arbitrary;
 use splitbloom_filter::codec::{encode_chunk, Chunk, Encoded};
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::{Filter, Growth, Outcome, Parameters, SizeLimit};
 use splitbloom_filter::hash::Seed;
+use splitbloom_oracles::plain_reader::Head;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 

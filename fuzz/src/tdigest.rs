@@ -1,18 +1,18 @@
 //! Arbitrary bytes as a saved t-digest, and what comes then: numbers, and a union with itself.
 
-use super::stream::Stream;
+use super::twins::read_by_both;
 use splitbloom_foundation::fields::{Field, Fields};
+use splitbloom_oracles::stream::Stream;
+use splitbloom_oracles::tdigest::Saved;
 use splitbloom_sketch::tdigest::{AddError, TDigest, MAX_WEIGHT};
 use splitbloom_sketch::Sketch;
-use splitbloom_test_allocator::meter::{bytes_held, measured};
+use splitbloom_test_allocator::meter::bytes_held;
 
 /// The most bytes that are held for a byte of input: a node has 16 bytes of it, and takes twice 16
 /// while its list grows, beside the lists of means and weights, which grow as well.
 const MEMORY_FACTOR: isize = 6;
 /// What a list takes for its first nodes.
 const MEMORY_BEFORE: isize = 512;
-/// RedisBloom's capacity is this many nodes for each unit of the compression, and ten.
-const NODES_PER_COMPRESSION: u64 = 6;
 /// The largest compression whose passes take little time.
 const SMALL: u32 = 1_000;
 /// The most numbers.
@@ -28,12 +28,9 @@ pub fn tdigest(bytes: &[u8]) {
 }
 
 fn read(mut fields: Stream<'_>) {
-    let given = fields.0.len() as isize;
+    let most = MEMORY_FACTOR * fields.0.len() as isize + MEMORY_BEFORE;
     let saved = Saved::of_fields(&mut fields.clone());
-    let (read, taken) = measured(|| TDigest::decode(&mut fields));
-    assert!(taken.peak <= MEMORY_FACTOR * given + MEMORY_BEFORE, "{taken:?} for {given} bytes");
-    assert_eq!(read.is_ok(), saved.is_some(), "{:?}", read.as_ref().err());
-    let (Ok(digest), Some(saved)) = (read, saved) else {
+    let Some((digest, saved)) = read_by_both(most, || TDigest::decode(&mut fields), saved) else {
         return;
     };
     let nodes = digest.nodes().map(|node| (node.mean, node.weight as f64));
@@ -134,56 +131,6 @@ fn assert_is_distribution(digest: &TDigest) {
     for (low, high) in [(0.0, 1.0), (0.1, 0.9), (0.25, 0.5)] {
         let mean = answers.trimmed_mean(low, high).expect("a mean");
         assert!(min - slack <= mean && mean <= max + slack, "{min} {mean} {max}");
-    }
-}
-
-/// The second reader: what RedisBloom's fields say.
-struct Saved {
-    compression: u64,
-    passes: u64,
-    nodes: Vec<(f64, f64)>,
-}
-
-impl Saved {
-    fn of_fields(fields: &mut Stream<'_>) -> Option<Self> {
-        let [compression, min, max] = [fields.double()?, fields.double()?, fields.double()?];
-        let [capacity, merged, unmerged, passes] =
-            [fields.unsigned()?, fields.unsigned()?, fields.unsigned()?, fields.unsigned()?];
-        let [weight, unmerged_weight] = [fields.double()?, fields.double()?];
-        // Its capacity is an `int`.
-        let most = (i32::MAX as u64 - 10) / NODES_PER_COMPRESSION;
-        if !(1.0..=most as f64).contains(&compression) || compression.fract() != 0.0 {
-            return None;
-        }
-        let is_other = capacity != NODES_PER_COMPRESSION * compression as u64 + 10;
-        let is_over = merged > capacity || passes > i64::MAX as u64;
-        if is_other || is_over || unmerged != 0 || unmerged_weight != 0.0 {
-            return None;
-        }
-        let ends = if merged == 0 { (f64::MAX, f64::MIN) } else { (min, max) };
-        if (min, max) != ends || !min.is_finite() || !max.is_finite() {
-            return None;
-        }
-        let mut list = || (0..merged).map(|_| fields.double()).collect::<Option<Vec<f64>>>();
-        let (mut means, weights) = (list()?, list()?);
-        for mean in &mut means {
-            if mean.is_infinite() {
-                *mean = if *mean > 0.0 { max } else { min };
-            }
-        }
-        let is_sound = |weight: &f64| (1.0..=MAX_WEIGHT as f64).contains(weight);
-        let are_whole = weights.iter().all(|weight| is_sound(weight) && weight.fract() == 0.0);
-        let sum = weights.iter().fold(0_u128, |sum, weight| sum.saturating_add(*weight as u128));
-        let slack = if sum > EXACT.into() { sum as f64 * f64::EPSILON } else { 0.0 };
-        let are_within = means.iter().all(|mean| (min..=max).contains(mean));
-        let is_in_order = means.windows(2).all(|two| two[0] <= two[1]);
-        let is_sum = (sum as f64 - weight).abs() <= slack && sum <= MAX_WEIGHT.into();
-        let nodes = means.into_iter().zip(weights).collect();
-        (are_whole && are_within && is_in_order && is_sum).then_some(Self {
-            compression: compression as u64,
-            passes,
-            nodes,
-        })
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! The first byte says whether it is one with a window; then come its fields, and items.
 
-use super::heavy_keeper::{PlainTopK, PlainWindow};
-use super::stream::Stream;
+use super::twins::read_by_both;
 use splitbloom_foundation::fields::{Field, Fields};
+use splitbloom_oracles::heavy_keeper::{PlainTopK, PlainWindow};
+use splitbloom_oracles::stream::Stream;
 use splitbloom_sketch::topk::{Answers, TopK, MAX_UNITS};
-use splitbloom_sketch::{DecodeError, Sketch};
-use splitbloom_test_allocator::meter::{bytes_held, measured};
+use splitbloom_sketch::Sketch;
+use splitbloom_test_allocator::meter::bytes_held;
 
 /// Allocations of a top-k besides its bytes: the powers of its decay, and the slots of a window.
 const MEMORY_BEFORE: isize = 16_384;
@@ -33,18 +34,9 @@ pub fn topk(bytes: &[u8]) {
     assert_eq!(bytes_held(), held);
 }
 
-/// Both readers, on the same bytes: what the core made of them, and the second reader.
-fn read_by_both<'a, P>(
-    fields: &mut Stream<'a>,
-    read: impl FnOnce(&mut Stream<'a>) -> Result<TopK, DecodeError>,
-    twin: impl FnOnce(&mut Stream<'a>) -> Option<P>,
-) -> Option<(TopK, P)> {
-    let given = fields.0.len() as isize;
-    let twin = twin(&mut fields.clone());
-    let (read, taken) = measured(|| read(fields));
-    assert!(taken.peak <= MEMORY_FACTOR * given + MEMORY_BEFORE, "{taken:?} for {given} bytes");
-    assert_eq!(read.is_ok(), twin.is_some(), "{:?}", read.err());
-    read.ok().zip(twin)
+/// The most bytes that may be held while these are read.
+fn most_memory(given: Stream<'_>) -> isize {
+    MEMORY_FACTOR * given.0.len() as isize + MEMORY_BEFORE
 }
 
 /// The next items, each with its units.
@@ -101,7 +93,8 @@ fn assert_survives(mut topk: TopK, now: u64, items: &[(&[u8], u32)]) {
 }
 
 fn plain(mut fields: Stream<'_>) {
-    let read = read_by_both(&mut fields, TopK::decode, PlainTopK::of_fields);
+    let (most, twin) = (most_memory(fields), PlainTopK::of_fields(&mut fields.clone()));
+    let read = read_by_both(most, || TopK::decode(&mut fields), twin);
     let Some((mut topk, mut twin)) = read.filter(|(topk, _)| is_small(topk)) else {
         return;
     };
@@ -128,12 +121,16 @@ fn plain(mut fields: Stream<'_>) {
 }
 
 fn windowed(mut fields: Stream<'_>) {
-    let read = read_by_both(&mut fields, TopK::decode_windowed, PlainWindow::of_fields);
+    let (most, twin) = (most_memory(fields), PlainWindow::of_fields(&mut fields.clone()));
+    let read = read_by_both(most, || TopK::decode_windowed(&mut fields), twin);
     let Some((mut topk, mut twin)) = read.filter(|(topk, _)| is_small(topk)) else {
         return;
     };
     let span = topk.window().expect("a window");
-    assert_eq!((span.seconds().into(), span.slices().into()), (twin.seconds, twin.slices));
+    assert_eq!(
+        (span.seconds().into(), span.slices().into()),
+        (twin.slices.seconds, twin.slices.slices)
+    );
     let mut last = Vec::new();
     for _ in 0..4 {
         let Some(now) = fields.unsigned() else { break };
@@ -152,7 +149,7 @@ fn windowed(mut fields: Stream<'_>) {
             }
         }
         if !items.is_empty() {
-            assert_eq!(topk.latest(), twin.latest);
+            assert_eq!(topk.latest(), twin.slices.latest);
         }
         last = items;
     }

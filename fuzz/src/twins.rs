@@ -1,13 +1,13 @@
-//! The core's reader of what others write, beside a second one: both accept the same bytes, and
-//! make the same of them.
+//! The core's reader beside a second one: both accept the same bytes, and make the same of them.
 
 use super::decode::use_it;
 use super::fuzzed::Fuzzed;
 use super::survival::assert_survives;
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
 use splitbloom_filter::error::DecodeError;
-use splitbloom_filter::foreign::{Description, Layer};
+use splitbloom_filter::foreign::Layer;
 use splitbloom_filter::Filter;
+use splitbloom_oracles::layers::{Description, Layers};
 use splitbloom_test_allocator::meter::measured;
 use std::fmt::Debug;
 
@@ -16,35 +16,44 @@ const MEMORY_BEFORE: isize = 4096;
 /// More layers than these would take a second to be asked by the second reader.
 const MOST_LAYERS: usize = 64;
 
-/// A filter as a second reader has it.
-pub trait Twin: Debug {
-    fn layers(&self) -> Vec<Description>;
-    fn set_bits(&self) -> u64;
-    fn contains(&self, item: &[u8]) -> bool;
-}
-
-/// The filter of both readers, if they accept what they read, which was so many bytes.
-pub fn read_by_both<T: Twin>(
-    given: usize,
-    read: impl FnOnce() -> Result<Filter, DecodeError>,
-    twin: Option<T>,
-) -> Option<(Filter, T)> {
+/// What both readers have read, if they accept it. The core's takes at most so many bytes.
+pub fn read_by_both<T, E: Debug, P>(
+    most: isize,
+    read: impl FnOnce() -> Result<T, E>,
+    twin: Option<P>,
+) -> Option<(T, P)> {
     let (read, taken) = measured(read);
-    let most = (MEMORY_PER_BYTE * given) as isize + MEMORY_BEFORE;
-    assert!(taken.peak <= most, "{taken:?} for {given} bytes");
-    assert_eq!(read.is_ok(), twin.is_some(), "{:?} {twin:?}", read.err());
+    assert!(taken.peak <= most, "{taken:?}, not {most} bytes");
+    assert_eq!(read.is_ok(), twin.is_some(), "{:?}", read.err());
     read.ok().zip(twin)
 }
 
+/// The same of layers, which were so many bytes.
+pub fn layers_by_both<P>(
+    given: usize,
+    read: impl FnOnce() -> Result<Filter, DecodeError>,
+    twin: Option<P>,
+) -> Option<(Filter, P)> {
+    read_by_both((MEMORY_PER_BYTE * given) as isize + MEMORY_BEFORE, read, twin)
+}
+
 /// The filter answers as its twin, and survives whatever is done to it.
-pub fn assert_alike(mut filter: Filter, twin: &impl Twin) {
+pub fn assert_alike(mut filter: Filter, twin: &impl Layers) {
     let layers = filter.layers().expect("of another module").each();
     if layers.len() > MOST_LAYERS {
         return;
     }
     filter.assert_sound();
-    let layers = layers.iter().map(Layer::description);
-    assert_eq!(layers.collect::<Vec<_>>(), twin.layers());
+    let descriptions = layers.iter().map(Layer::description).map(|layer| Description {
+        entries: layer.entries,
+        error_rate: layer.error_rate,
+        hashes: layer.hashes.into(),
+        bits_per_item: layer.bits_per_item,
+        bits: layer.bits,
+        n2: layer.n2.into(),
+        items: layer.items,
+    });
+    assert_eq!(descriptions.collect::<Vec<_>>(), twin.descriptions());
     assert_eq!(filter.set_bits(), twin.set_bits());
     let items: Vec<String> = (0..24).map(|number| format!("item:{number}")).collect();
     let mut expected = items.iter().map(|item| twin.contains(item.as_bytes()));

@@ -2,11 +2,11 @@
 //! the encoding version, the fields of a saved filter. Both begin with the same version, so each
 //! input is read as both.
 
-use super::stream::Stream;
-use super::twins::{assert_alike, read_by_both};
-use super::valkey_bloom::Filter;
+use super::twins::{assert_alike, layers_by_both};
 use splitbloom_filter::filter::Growth;
 use splitbloom_filter::SizeLimit;
+use splitbloom_oracles::stream::Stream;
+use splitbloom_oracles::valkey_bloom::Filter;
 
 /// Any bytes are refused, or are a filter that answers as the second reader's, whatever is done to
 /// it.
@@ -22,7 +22,7 @@ pub fn valkey(bytes: &[u8]) {
 /// The value of a BF.LOAD.
 fn loaded(bytes: &[u8]) -> Option<(splitbloom_filter::Filter, Filter)> {
     let read = || splitbloom_filter::Filter::parse_valkey(bytes, SizeLimit::Unlimited);
-    read_by_both(bytes.len(), read, Filter::of_load(bytes))
+    layers_by_both(bytes.len(), read, Filter::of_load(bytes))
 }
 
 /// A saved filter.
@@ -31,7 +31,7 @@ fn saved(bytes: &[u8]) -> Option<(splitbloom_filter::Filter, Filter)> {
     let (version, mut fields) = (u32::from(*version), Stream(fields));
     let twin = Filter::of_fields(version, fields);
     let read = || splitbloom_filter::Filter::load_valkey(version, &mut fields);
-    read_by_both(bytes.len(), read, twin)
+    layers_by_both(bytes.len(), read, twin)
 }
 
 #[cfg(test)]

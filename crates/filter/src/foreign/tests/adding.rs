@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::error::AddError;
+use splitbloom_oracles::redisbloom::Layer;
 
 #[test]
 fn an_item_that_the_series_knows_is_not_new_and_any_other_is_kept() {
-    let twin = Twin::filled(0.01, 100, 2, 250);
+    let twin = filled(0.01, 100, 2, 250);
     let mut filter = from_rdb(&twin);
     assert_eq!(filter.add(&item(7), NO_LIMIT), Ok(false));
     assert!(filter.table().is_none());
@@ -25,13 +26,11 @@ fn an_item_that_the_series_knows_is_not_new_and_any_other_is_kept() {
 
 #[test]
 fn the_first_new_item_begins_a_table_and_leaves_the_bits_as_they_are() {
-    let twin = Twin::filled(0.01, 100, 2, 250);
+    let twin = filled(0.01, 100, 2, 250);
     let mut filter = from_rdb(&twin);
     let (fill, allocations) = (filter.fill_ratio(), filter.allocations());
-    let bytes = twin.layers.iter().flat_map(|layer| &layer.bytes);
-    let (set, all) =
-        bytes.fold((0, 0), |(set, all), byte| (set + byte.count_ones(), all + u8::BITS));
-    assert_eq!(fill, f64::from(set) / f64::from(all));
+    let bytes: u64 = twin.layers.iter().map(Layer::num_bytes).sum();
+    assert_eq!(fill, twin.set_bits() as f64 / (8 * bytes) as f64);
     for (number, tables) in [(0, 0), (1_000, 1), (1_001, 0)] {
         let before = filter.progress();
         filter.add(&item(number), NO_LIMIT).unwrap();
@@ -43,7 +42,7 @@ fn the_first_new_item_begins_a_table_and_leaves_the_bits_as_they_are() {
 
 #[test]
 fn many_at_once_are_added_as_one_by_one() {
-    let twin = Twin::filled(0.02, 60, 1, 200);
+    let twin = filled(0.02, 60, 1, 200);
     let (mut one_by_one, mut at_once) = (from_rdb(&twin), from_rdb(&twin));
     let items: Vec<_> = (150..900).chain(880..910).map(item).collect();
     let mut are_new = Vec::new();
@@ -59,7 +58,7 @@ fn many_at_once_are_added_as_one_by_one() {
 #[test]
 fn the_rates_of_series_and_table_add_up_to_what_was_asked_for() {
     for (growth, items) in [(2, 3_000), (2, 1_000), (1, 4_000), (2, 0), (0, 700)] {
-        let mut filter = from_rdb(&Twin::filled(0.02, 1_000, growth, items));
+        let mut filter = from_rdb(&filled(0.02, 1_000, growth, items));
         assert_eq!(filter.parameters().error_rate, 0.02);
         for number in items..items + 20_000 {
             match filter.add(&item(number), NO_LIMIT) {
@@ -80,7 +79,8 @@ fn the_rates_of_series_and_table_add_up_to_what_was_asked_for() {
 #[test]
 fn a_share_is_left_even_where_the_series_takes_more_than_all() {
     let mut twin = Twin::new(0.01, 100, 0);
-    twin.layers[0].bytes.fill(0xff);
+    let all = vec![0xff; twin.layers[0].num_bytes() as usize];
+    twin.layers[0].put(0, &all);
     let mut filter = from_rdb(&twin);
     assert_eq!(filter.false_positive_rate(), 1.0);
     assert_eq!(filter.table_error_rate().unwrap(), 0.01 / 64.0);
@@ -89,7 +89,7 @@ fn a_share_is_left_even_where_the_series_takes_more_than_all() {
 
 #[test]
 fn items_whose_bits_have_not_come_have_their_share_all_the_same() {
-    let twin = Twin::filled(0.01, 2_000, 2, 2_000);
+    let twin = filled(0.01, 2_000, 2, 2_000);
     let whole = from_rdb(&twin).table_error_rate().unwrap();
     let header = Filter::begin_redisbloom(&twin.header(), SEED, NO_LIMIT).unwrap();
     assert!((header.table_error_rate().unwrap() / whole - 1.0).abs() < 0.2);
@@ -98,7 +98,7 @@ fn items_whose_bits_have_not_come_have_their_share_all_the_same() {
 
 #[test]
 fn a_filter_that_does_not_grow_is_full_when_layer_and_table_are() {
-    let mut filter = from_rdb(&Twin::filled(0.01, 10, 0, 4));
+    let mut filter = from_rdb(&filled(0.01, 10, 0, 4));
     let room = 10 - filter.items();
     for number in 0..room {
         assert_eq!(filter.add(&stranger(number), NO_LIMIT), Ok(true));
@@ -110,7 +110,7 @@ fn a_filter_that_does_not_grow_is_full_when_layer_and_table_are() {
 
 #[test]
 fn a_limit_stops_the_table() {
-    let mut filter = from_rdb(&Twin::filled(0.01, 10, 2, 4));
+    let mut filter = from_rdb(&filled(0.01, 10, 2, 4));
     let now = SizeLimit::Bytes(filter.reserved_bytes());
     assert_eq!(filter.add(b"new", now), Err(AddError::OverLimit));
     assert!(filter.table().is_none() && !filter.contains(b"new"));

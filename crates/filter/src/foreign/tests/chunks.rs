@@ -29,20 +29,20 @@ fn decoded(chunks: &[Vec<u8>]) -> Filter {
 
 /// Small and large, of one and of several layers, with and without a table, and without bits.
 fn samples() -> Vec<Filter> {
-    let mut behind = from_rdb(&Twin::filled(0.01, 60, 2, 500));
+    let mut behind = from_rdb(&filled(0.01, 60, 2, 500));
     // Of two chunks.
-    let mut behind_a_large_one = from_rdb(&Twin::filled(0.01, 1_000_000, 2, 300_000));
+    let mut behind_a_large_one = from_rdb(&filled(0.01, 1_000_000, 2, 300_000));
     for number in 0..1_000 {
         behind.add(&stranger(number), NO_LIMIT).unwrap();
         behind_a_large_one.add(&stranger(number), NO_LIMIT).unwrap();
     }
-    let header = Twin::filled(0.02, 100, 2, 1_000).header();
+    let header = filled(0.02, 100, 2, 1_000).header();
     vec![
         from_rdb(&Twin::new(0.01, 3, 0)),
-        from_rdb(&Twin::filled(0.01, 3, 0, 3)),
-        from_rdb(&Twin::filled(0.5, 1, 1, 20)),
-        from_rdb(&Twin::filled(0.001, 5_000, 4, 30_000)),
-        from_rdb(&Twin::filled(0.01, 2_000_000, 0, 400_000)),
+        from_rdb(&filled(0.01, 3, 0, 3)),
+        from_rdb(&filled(0.5, 1, 1, 20)),
+        from_rdb(&filled(0.001, 5_000, 4, 30_000)),
+        from_rdb(&filled(0.01, 2_000_000, 0, 400_000)),
         Filter::begin_redisbloom(&header, SEED, NO_LIMIT).unwrap(),
         behind,
         behind_a_large_one,
@@ -93,7 +93,7 @@ fn a_part_loaded_filter_answers_from_what_came_and_takes_no_new_item() {
 
 #[test]
 fn a_chunk_says_what_kind_of_filter_it_begins() {
-    let filter = from_rdb(&Twin::filled(0.01, 3, 0, 3));
+    let filter = from_rdb(&filled(0.01, 3, 0, 3));
     let bytes = &encoded(&filter)[0];
     let chunk = Chunk::parse(bytes).unwrap();
     assert_eq!(chunk.begins(), Some(Kind::Bloom));
@@ -110,7 +110,7 @@ fn a_table_must_have_layers_before_it_and_a_rate() {
 
 #[test]
 fn the_bytes_of_a_saved_filter_never_change() {
-    let mut filter = from_rdb(&Twin::filled(0.01, 3, 0, 2));
+    let mut filter = from_rdb(&filled(0.01, 3, 0, 2));
     filter.add(&stranger(0), NO_LIMIT).unwrap();
     let chunks = encoded(&filter);
     let hex = chunks[0][128..].iter().map(|byte| format!("{byte:02x}"));

@@ -1,6 +1,5 @@
 //! What RedisBloom writes at the ends of its arithmetic.
 
-use super::twin::Arrays;
 use super::*;
 use crate::error::DecodeError;
 use crate::foreign::layer::{Layer, LN_2, MAX_HASHES};
@@ -28,14 +27,14 @@ fn a_series_loads_down_to_the_least_error_rate() {
     let last = twin.layers.last().unwrap();
     assert_eq!((last.error_rate, last.hashes), (LEAST_RATE, 1075));
     assert_comes_over(&twin);
-    assert_comes_over(&Twin::filled(LEAST_RATE, 3, 0, 3));
-    assert_comes_over(&Twin::filled(2.0 * LEAST_RATE, 3, 0, 3));
+    assert_comes_over(&filled(LEAST_RATE, 3, 0, 3));
+    assert_comes_over(&filled(2.0 * LEAST_RATE, 3, 0, 3));
 }
 
 #[test]
 fn a_series_loads_however_often_it_grew() {
     // From the highest error rate on: 1074 layers, of which each next one halves the rate.
-    let mut twin = Twin::filled(1.0 - f64::EPSILON / 2.0, 1, 1, 1);
+    let mut twin = filled(1.0 - f64::EPSILON / 2.0, 1, 1, 1);
     while twin.layers.last().unwrap().error_rate > LEAST_RATE {
         twin.grow();
     }
@@ -49,7 +48,7 @@ fn a_series_loads_however_often_it_grew() {
 fn a_filter_loads_at_the_highest_error_rate() {
     let most = 1.0 - f64::EPSILON / 2.0;
     for capacity in [1, 100, 10_000] {
-        let mut filter = from_rdb(&Twin::filled(most, capacity, 0, 1));
+        let mut filter = from_rdb(&filled(most, capacity, 0, 1));
         assert!(filter.contains(&item(0)));
         assert!(
             filter.table_error_rate().unwrap() > 0.0 && filter.table_error_rate().unwrap() < 1.0
@@ -98,7 +97,7 @@ fn a_header_without_bits_and_n2_is_one_of_a_single_bit() {
     // What capacity 1 at an error rate above 0.62 came to before version 2.2.
     let mut twin = Twin::with_arrays(0.7, 1, 0, Arrays::Powers);
     twin.layers[0].n2 = 0;
-    assert_eq!(twin.layers[0].bytes, [0]);
+    assert_eq!(twin.layers[0].num_bytes(), 1);
     let filter = from_rdb(&twin);
     assert_eq!(filter.num_bits(), 1);
     assert_eq!(filter.digest(), from_pieces(&twin, 1).digest());

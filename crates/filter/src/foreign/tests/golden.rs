@@ -116,7 +116,7 @@ fn a_dump_and_the_pieces_of_a_filter_make_the_same() {
 #[test]
 fn older_headers_are_told_by_their_length() {
     // Made by description: no server that writes them was at hand.
-    let twin = Twin::filled(0.01, 30, 2, 100);
+    let twin = filled(0.01, 30, 2, 100);
     let header = twin.header();
     let without_high_halves = |header: &[u8]| {
         let (head, layers) = header.split_at(20);
@@ -162,9 +162,7 @@ fn versions_to_come_are_refused() {
 #[test]
 fn the_twin_writes_what_redisbloom_writes() {
     let [(_, fixed), (_, growing), ..] = all();
-    for (golden, twin) in
-        [(fixed, Twin::filled(0.01, 3, 0, 3)), (growing, Twin::filled(0.01, 30, 2, 100))]
-    {
+    for (golden, twin) in [(fixed, filled(0.01, 3, 0, 3)), (growing, filled(0.01, 30, 2, 100))] {
         let mut fields = twin.fields();
         if twin.growth == 0 {
             fields[3] = Field::Unsigned(2); // what RedisBloom says of one that does not grow

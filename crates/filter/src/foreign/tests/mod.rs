@@ -3,7 +3,6 @@ mod chunks;
 mod edges;
 mod golden;
 mod hostile;
-mod twin;
 
 use super::redisbloom;
 use super::{Fields, Source};
@@ -11,8 +10,9 @@ use crate::error::DecodeError;
 use crate::filter::Filter;
 use crate::filter::SizeLimit;
 use crate::hash::Seed;
+use splitbloom_oracles::layers::Layers as _;
+use splitbloom_oracles::redisbloom::{Arrays, Filter as Twin};
 use splitbloom_test_dump::Dump;
-use twin::Twin;
 
 const SEED: Seed = Seed(11);
 const NO_LIMIT: SizeLimit = SizeLimit::Unlimited;
@@ -28,6 +28,13 @@ fn stranger(number: u64) -> Vec<u8> {
 fn read_bloom(version: u32, fields: &mut impl Fields, seed: Seed) -> Result<Filter, DecodeError> {
     let layers = redisbloom::read_bloom(version, &mut Source::new(fields))?;
     Filter::of_layers(layers, seed, NO_LIMIT)
+}
+
+/// A twin with the items 0 to `items`.
+fn filled(error_rate: f64, capacity: u64, growth: u64, items: u64) -> Twin {
+    let mut twin = Twin::new(error_rate, capacity, growth);
+    (0..items).for_each(|number| twin.add(&item(number)));
+    twin
 }
 
 /// The filter as it comes from an RDB file.

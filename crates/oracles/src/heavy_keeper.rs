@@ -1,8 +1,9 @@
-//! A second reader of saved top-k sketches, plain and with windows, written from the formats'
-//! description and the paper alone: buckets in a map, a list that is scanned, powers that are
-//! multiplied out.
+//! Top-k sketches, plain and with windows, written from the formats' description and the paper
+//! alone: buckets in a map, a list that is scanned, powers that are multiplied out.
 
-use super::redisbloom::short_murmur;
+use super::murmur::short_murmur;
+use super::number;
+use super::slices::Slices;
 use splitbloom_foundation::fields::Fields;
 use std::collections::BTreeMap;
 
@@ -49,12 +50,8 @@ pub struct Plain {
     pub places: Vec<Place>,
 }
 
-pub fn fingerprint(item: &[u8]) -> u64 {
+fn fingerprint(item: &[u8]) -> u64 {
     short_murmur(item, 1919)
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 impl Shape {
@@ -86,6 +83,12 @@ impl Shape {
 }
 
 impl Plain {
+    /// An empty one.
+    pub fn new(shape: Shape) -> Self {
+        let places = vec![Place::default(); shape.k as usize];
+        Self { shape, buckets: BTreeMap::new(), places }
+    }
+
     /// Buckets, list, and the first pointer.
     fn of_fields(shape: Shape, from: &mut impl Fields) -> Option<(Self, u64)> {
         let mut plain = Self { shape, buckets: BTreeMap::new(), places: Vec::new() };
@@ -121,7 +124,7 @@ impl Plain {
 
     fn cells(&self, item: &[u8]) -> Vec<u64> {
         let Shape { width, depth, .. } = self.shape;
-        (0..depth).map(|row| row * width + short_murmur(item, row as u32) % width).collect()
+        (0..depth).map(|row| row * width + short_murmur(item, row) % width).collect()
     }
 
     /// The counts of the buckets that an item owns.
@@ -156,20 +159,34 @@ impl Plain {
 
     /// Adds one unit of an item. Returns the item that has left the list.
     pub fn add(&mut self, item: &[u8], generator: &mut Generator) -> Option<Vec<u8>> {
+        let shape = self.shape.clone();
+        self.add_units(item, 1, |count| {
+            // Where one is taken so rarely, nothing is drawn.
+            let is_stable = shape.squared(count) < (-53f64).exp2();
+            let is_hit = !is_stable && generator.draw() < shape.power(count);
+            (count - u64::from(is_hit), 1)
+        })
+    }
+
+    /// Adds units of an item. `wear` says what is left then of a count of another item, and if that
+    /// is nothing, how many units are left.
+    pub fn add_units(
+        &mut self,
+        item: &[u8],
+        units: u64,
+        mut wear: impl FnMut(u64) -> (u64, u64),
+    ) -> Option<Vec<u8>> {
         let own = fingerprint(item);
         let mut highest = 0;
         for cell in self.cells(item) {
             let (owner, count) = self.buckets.get(&cell).copied().unwrap_or((own, 0));
             let bucket = if owner == own || count == 0 {
-                (own, (count + 1).min(u32::MAX.into()))
-            } else if self.shape.squared(count) < (-53f64).exp2() // so rarely that nothing is drawn
-                || generator.draw() >= self.shape.power(count)
-            {
-                (owner, count)
-            } else if count == 1 {
-                (own, 1)
+                (own, (count + units).min(u32::MAX.into()))
             } else {
-                (owner, count - 1)
+                match wear(count) {
+                    (0, units) => (own, units),
+                    (left, _) => (owner, left),
+                }
             };
             self.buckets.insert(cell, bucket);
             if bucket.0 == own {
@@ -224,27 +241,18 @@ impl PlainTopK {
 /// One with a window.
 #[derive(Clone, Debug)]
 pub struct PlainWindow {
-    pub seconds: u64,
-    pub slices: u64,
-    pub latest: u64,
+    pub slices: Slices<Plain>,
     pub generator: Generator,
     shape: Shape,
-    /// By the number of the slice, counted from 1970.
-    sketches: BTreeMap<u64, Plain>,
 }
-
-/// The latest time.
-const LAST: u64 = (1 << 53) - 1;
 
 impl PlainWindow {
     pub fn of_fields(from: &mut impl Fields) -> Option<Self> {
-        let (seconds, slices, latest) = (from.unsigned()?, from.unsigned()?, from.unsigned()?);
+        let window = Slices::new(from.unsigned()?, from.unsigned()?, from.unsigned()?)?;
         let generator = Generator(from.unsigned()?);
         let shape = Shape::of_fields(from)?;
-        if !(1..=315_360_000).contains(&seconds) || !(2..=14).contains(&slices) {
-            return None;
-        }
         // Only splitbloom writes these, so the limits are those of new ones.
+        let slices = window.slices;
         let buckets = (shape.width * shape.depth).saturating_mul(slices + 1);
         if buckets > 1 << 25 || shape.depth > 256 || shape.decay == 0.0 {
             return None;
@@ -253,34 +261,12 @@ impl PlainWindow {
         if lookups.saturating_mul(shape.depth + 2) > 1 << 22 {
             return None;
         }
-        let mut window =
-            Self { seconds, slices, latest, generator, shape, sketches: BTreeMap::new() };
-        for age in (0..=slices).rev() {
-            match from.unsigned()? {
-                0 => {}
-                1 => {
-                    let (plain, _) = Plain::of_fields(window.shape.clone(), from)?;
-                    window.sketches.insert(window.slice(latest).checked_sub(age)?, plain);
-                }
-                _ => return None,
-            }
-        }
-        (latest <= LAST).then_some(window)
-    }
-
-    /// The slice that a time lies in.
-    fn slice(&self, time: u64) -> u64 {
-        (u128::from(time) * u128::from(self.slices) / (u128::from(self.seconds) * 1000)) as u64
-    }
-
-    fn live(&self, now: u64) -> impl Iterator<Item = &Plain> {
-        let now = now.min(LAST).max(self.latest);
-        let oldest = self.slice(now).saturating_sub(self.slices);
-        self.sketches.range(oldest..).map(|(_, plain)| plain)
+        let slices = window.read(from, |from| Some(Plain::of_fields(shape.clone(), from)?.0))?;
+        Some(Self { slices, generator, shape })
     }
 
     pub fn count(&self, item: &[u8], now: u64) -> u64 {
-        let counts = self.live(now).map(|plain| {
+        let counts = self.slices.live(now).map(|plain| {
             let listed = plain.place_of(item).map(|place| plain.places[place].count);
             plain.owned(item).into_iter().chain(listed).max().unwrap_or(0)
         });
@@ -288,7 +274,7 @@ impl PlainWindow {
     }
 
     pub fn list(&self, now: u64) -> Vec<(Vec<u8>, u64)> {
-        let items = self.live(now).flat_map(|plain| &plain.places);
+        let items = self.slices.live(now).flat_map(|plain| &plain.places);
         let mut sums: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         for item in items.filter_map(|place| place.item.as_ref()) {
             sums.insert(item.clone(), self.count(item, now));
@@ -300,14 +286,7 @@ impl PlainWindow {
     }
 
     pub fn add(&mut self, item: &[u8], now: u64) -> Option<Vec<u8>> {
-        self.latest = now.min(LAST).max(self.latest);
-        let slice = self.slice(self.latest);
-        let shape = &self.shape;
-        let plain = self.sketches.entry(slice).or_insert_with(|| Plain {
-            shape: shape.clone(),
-            buckets: BTreeMap::new(),
-            places: vec![Place::default(); shape.k as usize],
-        });
+        let plain = self.slices.current(now, || Plain::new(self.shape.clone()));
         plain.add(item, &mut self.generator)
     }
 }

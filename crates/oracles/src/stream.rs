@@ -1,7 +1,7 @@
-//! Bytes of a fuzzer as the fields of a saved filter: a number is one byte, its width, and so many
-//! more; a double eight; a string two bytes, its length, and so many more.
+//! Any bytes as the fields of a saved value: a number is one byte, its width, and so many more; a
+//! double eight; a string two bytes, its length, and so many more.
 
-use splitbloom_filter::foreign::Fields;
+use splitbloom_foundation::fields::Fields;
 
 /// Bytes that are taken one after the other.
 #[derive(Clone, Copy)]
@@ -17,8 +17,7 @@ impl<'a> Stream<'a> {
 
     /// The next number of so many bytes, at most 8, the least significant first.
     pub fn number(&mut self, width: usize) -> Option<u64> {
-        let digits = self.take(width)?.iter().rev();
-        Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        self.take(width).map(super::number)
     }
 }
 

@@ -1,11 +1,9 @@
-//! A second reader of what valkey-bloom writes, written from docs/format.md alone: it collects all
-//! fields first and judges them then, and computes SipHash from its own description. The core must
-//! accept what this reader accepts, refuse what it refuses, and answer alike.
+//! valkey-bloom's filters. The reader collects all fields first and judges them then, and computes
+//! SipHash from its own description.
 
+use super::layers::{Description, Layers};
 use super::stream::Stream;
-use super::twins::Twin;
-use splitbloom_filter::foreign::Description;
-use splitbloom_filter::foreign::Fields;
+use splitbloom_foundation::fields::Fields;
 use std::f64::consts::LN_2;
 
 /// What numbers of an item are taken modulo, from number 2 on.
@@ -132,13 +130,13 @@ impl Filter {
     }
 }
 
-impl Twin for Filter {
-    fn layers(&self) -> Vec<Description> {
+impl Layers for Filter {
+    fn descriptions(&self) -> Vec<Description> {
         let layers = self.layers.iter().zip(self.error_rates());
         let described = layers.map(|(layer, error_rate)| Description {
             entries: layer.capacity,
             error_rate,
-            hashes: layer.hashes as u32,
+            hashes: layer.hashes,
             bits_per_item: (layer.hashes as f64 - 0.5) / LN_2,
             bits: 8 * layer.bytes.len() as u64,
             n2: 0,

@@ -1,18 +1,16 @@
 //! A second reader of the format, written from docs/format.md alone, and a writer: slow,
-//! independent of all other code, and plain enough to be checked by reading. The decoder must
-//! accept what this reader accepts, refuse what it refuses, and find the same bits and pages.
+//! independent of all other code, and plain enough to be checked by reading.
 
 mod file;
 mod head;
 mod page;
-mod slots;
 mod state;
 mod table;
 
 pub use file::chunks_of_file;
 pub use head::Head;
-pub use slots::Slots;
 
+use super::cuckoo::Slots;
 use page::Page;
 use state::State;
 use std::collections::BTreeMap;
@@ -568,7 +566,6 @@ fn bytes<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
 }
 
 /// A little-endian number of `width` bytes.
-fn number(rest: &mut &[u8], width: usize) -> Option<u64> {
-    let bytes = bytes(rest, width)?;
-    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+pub(super) fn number(rest: &mut &[u8], width: usize) -> Option<u64> {
+    bytes(rest, width).map(super::number)
 }

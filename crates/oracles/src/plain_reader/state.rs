@@ -1,4 +1,4 @@
-//! The state of a windowed filter: [Time](../../../docs/format.md#time).
+//! The state of a windowed filter: [Time](../../../../docs/format.md#time).
 
 use super::number;
 use super::table::{Run, Table};

@@ -1,6 +1,9 @@
-//! A cuckoo filter of RedisBloom's, as plainly as possible.
+//! RedisBloom's cuckoo filters.
 
-/// Its numbers.
+use super::murmur::{long_murmur, short_murmur};
+use splitbloom_foundation::fields::Fields;
+
+/// The numbers of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slots {
     pub buckets: u64,
@@ -23,7 +26,7 @@ impl Slots {
             return None;
         }
         let [buckets, bucket_size, expansion, layers] =
-            [8, 2, 2, 2].map(|width| super::number(&mut rest, width).unwrap());
+            [8, 2, 2, 2].map(|width| super::plain_reader::number(&mut rest, width).unwrap());
         Some(Self { buckets, bucket_size, expansion, layers, is_narrow: *layout == NARROW })
     }
 
@@ -87,54 +90,85 @@ impl Slots {
     /// An item's fingerprint, and what its buckets are computed from.
     fn hashes(self, item: &[u8]) -> (u8, [u64; 2]) {
         if self.is_narrow {
-            let hash = short_murmur(item);
+            let hash = short_murmur(item, 0);
             let fingerprint = if hash < 1 << 24 { 7 } else { hash >> 24 };
-            let other = hash ^ fingerprint.wrapping_mul(0x5bd1_e995);
-            return (fingerprint as u8, [hash, other].map(u64::from));
+            let other = hash ^ (fingerprint * 0x5bd1_e995 % (1 << 32));
+            return (fingerprint as u8, [hash, other]);
         }
-        let hash = murmur(item);
+        let hash = long_murmur(item, 0);
         let fingerprint = hash % 255 + 1;
         (fingerprint as u8, [hash, hash ^ (fingerprint * 0x5bd1_e995)])
     }
 }
 
-/// MurmurHash64A of the bytes, under the seed 0.
-fn murmur(bytes: &[u8]) -> u64 {
-    const M: u64 = 0xc6a4_a793_5bd1_e995;
-    let mut hash = M.wrapping_mul(bytes.len() as u64);
-    for part in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..part.len()].copy_from_slice(part);
-        let mut k = u64::from_le_bytes(word);
-        if part.len() == 8 {
-            k = k.wrapping_mul(M);
-            k ^= k >> 47;
-            k = k.wrapping_mul(M);
-        }
-        hash = (hash ^ k).wrapping_mul(M);
-    }
-    hash ^= hash >> 47;
-    hash = hash.wrapping_mul(M);
-    hash ^ hash >> 47
+/// A filter.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    pub slots: Slots,
+    /// All slots, oldest layer first.
+    pub bytes: Vec<u8>,
+    pub deletes: u64,
 }
 
-/// MurmurHash2 of the bytes, of 32 bits, under the seed 0.
-fn short_murmur(bytes: &[u8]) -> u32 {
-    const M: u32 = 0x5bd1_e995;
-    let mut hash = bytes.len() as u32;
-    for part in bytes.chunks(4) {
-        let mut word = [0; 4];
-        word[..part.len()].copy_from_slice(part);
-        let k = u32::from_le_bytes(word);
-        if part.len() < 4 {
-            hash = (hash ^ k).wrapping_mul(M);
-            continue;
+impl Filter {
+    /// From the fields of an encoding version.
+    pub fn of_fields(version: u32, from: &mut impl Fields) -> Option<Self> {
+        if !(1..=4).contains(&version) {
+            return None;
         }
-        let k = k.wrapping_mul(M);
-        let k = (k ^ k >> 24).wrapping_mul(M);
-        hash = hash.wrapping_mul(M) ^ k;
+        let (layers, buckets, _items) = (from.unsigned()?, from.unsigned()?, from.unsigned()?);
+        let [deletes, bucket_size, iterations, expansion] = match version {
+            4 => [from.unsigned()?, from.unsigned()?, from.unsigned()?, from.unsigned()?],
+            _ => [0, 2, 20, 1],
+        };
+        if bucket_size >= 65_536 || iterations >= 65_536 {
+            return None;
+        }
+        // A bucket has as many slots as the low byte says.
+        let bucket_size = bucket_size % 256;
+        let slots = Slots { buckets, bucket_size, expansion, layers, is_narrow: version < 4 };
+        if !slots.is_good() {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        for buckets in slots.sizes()? {
+            if version == 4 && from.unsigned()? != buckets {
+                return None;
+            }
+            let of_layer = from.string()?;
+            if of_layer.as_ref().len() as u64 != buckets * bucket_size {
+                return None;
+            }
+            bytes.extend(of_layer.as_ref());
+        }
+        Some(Self { slots, bytes, deletes })
     }
-    hash ^= hash >> 13;
-    hash = hash.wrapping_mul(M);
-    hash ^ hash >> 15
+
+    /// Takes a piece, if there is a place for it. Returns whether there was.
+    pub fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> bool {
+        let end = usize::try_from(iterator).ok().and_then(|end| end.checked_sub(1));
+        let place = end.and_then(|end| Some(end.checked_sub(piece.len())?..end));
+        let place = place.and_then(|place| self.bytes.get_mut(place));
+        place.map(|place| place.copy_from_slice(piece)).is_some()
+    }
+
+    /// The slots that have a copy of an item.
+    fn found(&self, item: &[u8]) -> Vec<usize> {
+        let (places, fingerprint) = self.slots.places(item);
+        let places = places.into_iter().map(|slot| slot as usize);
+        places.filter(|slot| self.bytes[*slot] == fingerprint).collect()
+    }
+
+    pub fn count(&self, item: &[u8]) -> u64 {
+        self.found(item).len() as u64
+    }
+
+    pub fn remove(&mut self, item: &[u8]) -> bool {
+        let found = self.found(item).first().copied();
+        found.map(|slot| self.bytes[slot] = 0).is_some()
+    }
+
+    pub fn items(&self) -> u64 {
+        self.bytes.iter().filter(|slot| **slot != 0).count() as u64
+    }
 }

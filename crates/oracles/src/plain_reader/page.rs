@@ -1,4 +1,4 @@
-//! A page of a table: [A page](../../../docs/format.md#a-page).
+//! A page of a table: [A page](../../../../docs/format.md#a-page).
 
 use super::{bytes, number};
 

@@ -1,0 +1,33 @@
+//! Each structure a second time, for tests: as plain as possible, of numbers and bytes alone, and
+//! written from the formats' description, so that it shares no mistake with the crates that are
+//! compared with it. They must accept what these readers accept, refuse what they refuse, and
+//! answer alike.
+//!
+//! ```text
+//!   plain_reader  chunks and files of filters, and a writer of chunks
+//!   redisbloom    RedisBloom's Bloom filters     \  layers has what
+//!   valkey_bloom  valkey-bloom's                 /  the two share
+//!   cuckoo        RedisBloom's cuckoo filters
+//!   count_min     count-min sketches             \  with windows, too,
+//!   heavy_keeper  top-k sketches                 /  which are slices
+//!   tdigest       saved t-digests
+//!   stream        any bytes as the fields of a saved value
+//!   murmur        the hash of what RedisBloom makes
+//! ```
+
+pub mod count_min;
+pub mod cuckoo;
+pub mod heavy_keeper;
+pub mod layers;
+pub mod murmur;
+pub mod plain_reader;
+pub mod redisbloom;
+mod slices;
+pub mod stream;
+pub mod tdigest;
+pub mod valkey_bloom;
+
+/// A little-endian number.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
