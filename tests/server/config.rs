@@ -110,36 +110,27 @@ fn an_expansion_factor_of_zero_makes_new_filters_non_scaling() {
 }
 
 #[test]
-fn bad_values_are_refused() {
+fn values_at_the_ends_of_the_ranges_are_taken_and_bad_ones_are_refused() {
     let server = Server::start();
     let mut db = server.connect();
-    for (name, values) in [
-        ("bf.error-rate", ["0", "1", "-0.1", "1.5", "abc", "nan", "inf", "0.01x"].as_slice()),
-        ("bf.initial-size", &["0", "-1", "abc", "1.5", "1099511627777"]),
-        ("bf.expansion-factor", &["-1", "32769", "abc", "1.5"]),
-        ("bf.max-filter-bytes", &["-1", "abc"]),
+    for (name, ends, bad) in [
+        ("bf.error-rate", ["0.999", "0.000000001"], "0 1 -0.1 1.5 abc nan inf 0.01x"),
+        ("bf.initial-size", ["1", "1099511627776"], "0 -1 abc 1.5 1099511627777"),
+        ("bf.expansion-factor", ["0", "32768"], "-1 32769 abc 1.5"),
+        ("bf.max-filter-bytes", ["1", "1099511627776"], "-1 abc"),
+        ("cf.error-rate", ["0.999", "0.000000001"], "0 1 nan abc"),
+        ("cf.initial-size", ["1", "1099511627776"], "0 -1 1.5 1099511627777"),
     ] {
-        for value in values {
-            let reply = db.ask(&format!("CONFIG SET {name} {value}"));
-            assert!(reply.starts_with("-ERR "), "{name} {value}: {reply}");
-        }
-    }
-    assert_eq!(settings(&mut db), ["0.01", "100", "2", "0"]);
-}
-
-#[test]
-fn values_at_the_ends_of_the_ranges_are_taken() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for (name, values) in [
-        ("bf.error-rate", ["0.999", "0.000000001", "0.01"]),
-        ("bf.initial-size", ["1", "1099511627776", "100"]),
-        ("bf.expansion-factor", ["0", "32768", "1"]),
-        ("bf.max-filter-bytes", ["1", "1099511627776", "0"]),
-    ] {
-        for value in values {
-            db.run(&format!("CONFIG SET {name} {value}"));
-            assert_eq!(setting(&mut db, name), value);
+        for spelling in spellings(&server, name) {
+            for value in ends {
+                db.run(&format!("CONFIG SET {spelling} {value}"));
+                assert_eq!(setting(&mut db, &spelling), value);
+            }
+            for value in bad.split(' ') {
+                let reply = db.ask(&format!("CONFIG SET {spelling} {value}"));
+                assert!(reply.starts_with("-ERR "), "{spelling} {value}: {reply}");
+                assert_eq!(setting(&mut db, &spelling), ends[1]);
+            }
         }
     }
 }
@@ -232,65 +223,68 @@ fn the_documents_list_every_setting_with_its_default() {
 }
 
 /// Of each setting: its name, a value that is set, and one that is written into the file.
-const EDITS: [(&str, &str, &str); 11] = [
-    ("error-rate", "0.2", "0.3"),
-    ("initial-size", "33", "44"),
-    ("expansion-factor", "5", "7"),
-    ("max-filter-bytes", "1000000", "2000000"),
-    ("max-pack-bytes", "1000000", "2000000"),
-    ("max-merge-bytes", "1000000", "2000000"),
-    ("max-followed-items", "1000", "2000"),
-    ("max-journal-bytes", "1000000", "2000000"),
-    ("journal-idle-time", "33", "44"),
-    ("missing-key", "error", "empty"),
-    ("aof-load-damaged", "yes", "no"),
+const EDITS: [(&str, &str, &str); 13] = [
+    ("bf.error-rate", "0.2", "0.3"),
+    ("bf.initial-size", "33", "44"),
+    ("bf.expansion-factor", "5", "7"),
+    ("bf.max-filter-bytes", "1000000", "2000000"),
+    ("bf.max-pack-bytes", "1000000", "2000000"),
+    ("bf.max-merge-bytes", "1000000", "2000000"),
+    ("bf.max-followed-items", "1000", "2000"),
+    ("bf.max-journal-bytes", "1000000", "2000000"),
+    ("bf.journal-idle-time", "33", "44"),
+    ("bf.missing-key", "error", "empty"),
+    ("bf.aof-load-damaged", "yes", "no"),
+    ("cf.error-rate", "0.2", "0.003"),
+    ("cf.initial-size", "1", "1099511627776"),
 ];
 
-/// The spellings of a setting's name that the server knows.
-fn spellings(server: &Server, name: &str) -> Vec<String> {
-    let mut spellings = vec![format!("bf.{name}")];
+/// The spellings of a setting's name that the server knows. CONFIG REWRITE writes the first.
+pub fn spellings(server: &Server, name: &str) -> Vec<String> {
     if server.dialect().has_unprefixed_settings() {
-        spellings.push(format!("bf-{name}"));
+        return vec![name.to_owned(), name.replacen('.', "-", 1)];
     }
-    spellings
+    match name.strip_prefix("cf.") {
+        Some(own) => vec![format!("bf.cf-{own}")],
+        None => vec![name.to_owned()],
+    }
 }
 
 /// The lines of the server's file that set this setting, in whatever spelling.
 fn lines_of(server: &Server, name: &str) -> Vec<String> {
     let file = fs::read_to_string(server.folder().join("server.conf")).expect("the file");
-    let lines = file.lines().filter(|line| {
-        let own_name = line.strip_prefix("bf.").or(line.strip_prefix("bf-"));
-        own_name.is_some_and(|line| line.starts_with(name))
-    });
-    lines.map(str::to_owned).collect()
+    let spellings = spellings(server, name);
+    let is_one = |line: &&str| {
+        line.split(' ').next().is_some_and(|word| spellings.iter().any(|name| name == word))
+    };
+    file.lines().filter(is_one).map(str::to_owned).collect()
 }
 
 #[test]
 fn a_line_of_a_rewritten_file_that_is_edited_in_any_spelling_holds() {
     let mut server = Server::start();
     for (name, set, written) in EDITS {
-        for spelling in spellings(&server, name) {
+        let spellings = spellings(&server, name);
+        for spelling in &spellings {
             let mut db = server.connect();
             db.run(&format!("CONFIG SET {spelling} {set}"));
             db.run("CONFIG REWRITE");
             let lines = lines_of(&server, name);
             let [line] = &lines[..] else { panic!("one line was expected: {lines:?}") };
-            assert_eq!(line.replace('"', ""), format!("bf.{name} {set}"));
-
+            assert_eq!(line.replace('"', ""), format!("{} {set}", spellings[0]));
             let path = server.folder().join("server.conf");
             let file = fs::read_to_string(&path).expect("the file");
             let edited = file.replace(line, &format!("{spelling} {written}"));
             fs::write(&path, edited).expect("the file");
             server.restart();
             let mut db = server.connect();
-            for spelling in spellings(&server, name) {
-                assert_eq!(setting(&mut db, &spelling), written, "{spelling}");
+            for spelling in &spellings {
+                assert_eq!(setting(&mut db, spelling), written, "{spelling}");
             }
-
             // And it holds when the file is written anew.
             db.run("CONFIG REWRITE");
             server.restart();
-            assert_eq!(setting(&mut server.connect(), &spelling), written);
+            assert_eq!(setting(&mut server.connect(), spelling), written);
         }
     }
 }
@@ -313,7 +307,7 @@ fn a_setting_that_a_file_has_in_both_spellings_stops_the_start() {
 #[test]
 fn settings_can_come_with_the_command_that_loads_the_module() {
     let bare = || Server::with(Options { without_module: true, ..Options::default() });
-    for spelling in spellings(&bare(), "initial-size") {
+    for spelling in spellings(&bare(), "bf.initial-size") {
         let server = bare();
         let mut db = server.connect();
         let module = module_path();

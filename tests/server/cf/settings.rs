@@ -1,16 +1,7 @@
 //! The defaults of counting filters: from the configuration file and CONFIG SET.
 
+use crate::config::spellings;
 use splitbloom_harness::{Connection, Server};
-
-/// How the server spells the settings that every server has: the first is written by CONFIG
-/// REWRITE.
-fn spellings(server: &Server, name: &str) -> Vec<String> {
-    if server.dialect().has_unprefixed_settings() {
-        vec![format!("cf.{name}"), format!("cf-{name}")]
-    } else {
-        vec![format!("bf.cf-{name}")]
-    }
-}
 
 fn setting(db: &mut Connection, name: &str) -> String {
     db.line(&format!("CONFIG GET {name}")).field(name).text()
@@ -31,38 +22,8 @@ fn without_configuration_the_defaults_of_redisbloom_hold() {
     let mut db = server.connect();
     assert_eq!(shape_of_a_new_filter(&mut db), (0.01, [1024, 2, 20, 1]));
     for (name, value) in [("error-rate", "0.01"), ("initial-size", "1024")] {
-        for spelling in spellings(&server, name) {
+        for spelling in spellings(&server, &format!("cf.{name}")) {
             assert_eq!(setting(&mut db, &spelling), value, "{spelling}");
-        }
-    }
-}
-
-#[test]
-fn error_rate_and_capacity_can_be_set_in_every_spelling_and_are_rewritten_in_one() {
-    let mut server = Server::start();
-    for (name, values, bad) in [
-        ("error-rate", ["0.2", "0.003"], ["0", "1", "nan", "abc"]),
-        ("initial-size", ["1", "1099511627776"], ["0", "-1", "1.5", "1099511627777"]),
-    ] {
-        let all = spellings(&server, name);
-        for (spelling, value) in all.iter().zip(values) {
-            let mut db = server.connect();
-            db.run(&format!("CONFIG SET {spelling} {value}"));
-            for bad in bad {
-                let refused = db.ask(&format!("CONFIG SET {spelling} {bad}"));
-                assert!(refused.starts_with("-ERR "), "{spelling} {bad}: {refused}");
-            }
-            db.run("CONFIG REWRITE");
-            let file = std::fs::read_to_string(server.folder().join("server.conf"));
-            let file = file.expect("the file").replace('"', "");
-            let lines: Vec<&str> = file.lines().filter(|line| line.contains(name)).collect();
-            let line = format!("{} {value}", all[0]);
-            assert_eq!(lines.iter().filter(|written| **written == line).count(), 1, "{lines:?}");
-            assert!(!lines.iter().any(|line| line.starts_with("cf-")), "{lines:?}");
-            server.restart();
-            for spelling in &all {
-                assert_eq!(setting(&mut server.connect(), spelling), value);
-            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! BF.CHANGES with BLOCK: followers that wait.
 
+use crate::errors::WRONG_TYPE;
 use splitbloom_harness::follower::{changes, position, read, Follower};
 use splitbloom_harness::{
     add_items, eventually, item, load_chunks, scan_dump, Connection, Dialect, Reply, Server,
@@ -192,68 +193,64 @@ fn in_transactions_and_scripts_nobody_waits() {
     assert_eq!(reply, Reply::Null);
 }
 
-#[test]
-fn a_deleted_filter_is_an_error_where_the_server_wakes_those_who_wait() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for command in ["DEL f", "UNLINK f", "FLUSHALL", "FLUSHALL ASYNC", "RENAME f g", "PEXPIRE f 1"]
-    {
-        db.run("BF.ADD f a");
-        let now = position(&mut db, "f");
-        let mut follower = Waiting::for_news(&server, "f", &now);
-        db.run(command);
-        if !wakes_of_deletions(&server) {
-            eventually("the key is gone", || db.ask("EXISTS f") == ":0");
-            assert_eq!(blocked(&server), 1);
-            db.run("BF.ADD f a");
-            follower.must_fetch();
-        } else {
-            let reply = follower.db.receive().to_string();
-            assert_eq!(reply, "-ERR not found", "{command}");
-        }
-    }
-}
+/// What happens to the key `f`, beside a filter `g` with the same parameters; and the error that
+/// those who wait get, where the server wakes them, or none if they must fetch the filter.
+const ENDS: [(&str, Option<&str>); 12] = [
+    ("DEL f", Some(GONE)),
+    ("UNLINK f", Some(GONE)),
+    ("FLUSHALL", Some(GONE)),
+    ("FLUSHALL ASYNC", Some(GONE)),
+    ("RENAME f h", Some(GONE)),
+    ("PEXPIRE f 1", Some(GONE)),
+    ("SET f text", Some(WRONG_TYPE)),
+    ("BF.MERGE f 1 g", None),
+    ("COPY g f REPLACE", None),
+    ("COPY g h; RENAME h f", None),
+    ("RESTORE f", None),
+    ("SELECT 1; BF.ADD f other; SWAPDB 0 1; SELECT 0", None),
+];
+const GONE: &str = "ERR not found";
 
 #[test]
-fn another_value_under_the_key_must_be_fetched() {
+fn those_who_wait_must_fetch_what_takes_the_key_or_learn_that_there_is_no_filter() {
     let server = Server::start();
     let mut db = server.connect();
-    db.run("BF.RESERVE f 0.01 1000 SEED 00000000000000aa");
-    db.run("BF.RESERVE g 0.01 1000 SEED 00000000000000aa");
-    db.run("BF.ADD f a");
-    let dump = db.run("DUMP f").bytes().to_vec();
-    let mut number = 0;
-    let mut check = |db: &mut Connection, what: &str, change: &mut dyn FnMut(&mut Connection)| {
-        number += 1;
-        db.run(&format!("BF.ADD g {number}"));
-        let now = position(db, "f");
+    for (lines, error) in ENDS {
+        if error == Some(WRONG_TYPE) && !wakes_of_deletions(&server) {
+            continue;
+        }
+        db.run("FLUSHALL");
+        for key in ["f", "g"] {
+            db.run(&format!("BF.RESERVE {key} 0.01 1000 SEED 00000000000000aa"));
+            db.run(&format!("BF.ADD {key} {key}"));
+        }
+        let dump = db.run("DUMP f").bytes().to_vec();
+        let now = position(&mut db, "f");
         let mut follower = Waiting::for_news(&server, "f", &now);
-        change(db);
-        eventually(what, || blocked(&server) == 0);
+        for line in lines.split("; ") {
+            match line {
+                "RESTORE f" => {
+                    let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
+                    assert_eq!(db.call(restore).to_string(), "+OK");
+                }
+                line => drop(db.run(line)),
+            }
+        }
+        match error {
+            Some(error) if wakes_of_deletions(&server) => {
+                assert_eq!(follower.db.receive().to_string(), format!("-{error}"), "{lines}");
+                continue;
+            }
+            Some(_) => {
+                eventually("the key is gone", || db.ask("EXISTS f") == ":0");
+                assert_eq!(blocked(&server), 1);
+                db.run("BF.ADD f a");
+            }
+            None => {}
+        }
         follower.must_fetch();
-        assert_eq!(changes(db, &format!("f {now}")).1, None, "{what}");
-    };
-    check(&mut db, "BF.MERGE", &mut |db| {
-        db.run("BF.MERGE f 1 g");
-    });
-    check(&mut db, "COPY REPLACE", &mut |db| {
-        db.run("COPY g f REPLACE");
-    });
-    check(&mut db, "RENAME over it", &mut |db| {
-        db.run("COPY g h REPLACE");
-        db.run("RENAME h f");
-    });
-    check(&mut db, "RESTORE REPLACE", &mut |db| {
-        let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
-        assert_eq!(db.call(restore).to_string(), "+OK");
-    });
-    check(&mut db, "SWAPDB", &mut |db| {
-        db.run("SELECT 1");
-        db.run("BF.ADD f other");
-        db.run("SWAPDB 0 1");
-        db.run("SELECT 0");
-        db.run("BF.RESERVE g 0.01 1000 SEED 00000000000000aa");
-    });
+        assert_eq!(changes(&mut db, &format!("f {now}")).1, None, "{lines}");
+    }
 }
 
 #[test]
@@ -291,21 +288,6 @@ fn a_filter_that_the_server_loads_anew_must_be_fetched() {
     db.run("DEBUG CHANGE-REPL-ID");
     db.run("CLIENT KILL TYPE replica");
     follower_of_replica.must_fetch();
-}
-
-#[test]
-fn a_value_of_another_type_is_an_error() {
-    let server = Server::start();
-    if !wakes_of_deletions(&server) {
-        return;
-    }
-    let mut db = server.connect();
-    db.run("BF.ADD f a");
-    let now = position(&mut db, "f");
-    let mut follower = Waiting::for_news(&server, "f", &now);
-    db.run("SET f text");
-    let wrong_type = "-WRONGTYPE Operation against a key holding the wrong kind of value";
-    assert_eq!(follower.db.receive().to_string(), wrong_type);
 }
 
 #[test]
