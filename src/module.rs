@@ -37,10 +37,13 @@ const INFO: &[Field] = &[
     Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 
+/// The version with the commit, if `scripts/version --build` named one to the compiler.
+const BUILD: Option<&str> = option_env!("SPLITBLOOM_BUILD");
+
 const MODULE: Module = Module {
     name: c"bf",
     title: "splitbloom",
-    version: splitbloom_server::version!(),
+    version: splitbloom_server::version!(BUILD),
     commands: "BF",
     rivals: "RedisBloom, valkey-bloom",
     load,

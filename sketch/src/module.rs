@@ -19,10 +19,13 @@ const INFO: &[Field] = &[
     Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 
+/// The version with the commit, if `scripts/version --build` named one to the compiler.
+const BUILD: Option<&str> = option_env!("SPLITBLOOM_BUILD");
+
 const MODULE: Module = Module {
     name: c"sketch",
     title: "splitsketch",
-    version: splitbloom_server::version!(),
+    version: splitbloom_server::version!(BUILD),
     commands: "CMS, TOPK or TDIGEST",
     rivals: "RedisBloom",
     load,

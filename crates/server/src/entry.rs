@@ -47,7 +47,7 @@ impl Module {
 
 /// A module's version.
 pub struct Version {
-    /// As users see it, with the commit if the compiler was told one.
+    /// As users see it, with the commit if the compiler knew it.
     pub text: &'static str,
     /// As `MODULE LIST` shows it.
     number: i32,
@@ -61,13 +61,13 @@ impl Version {
     }
 }
 
-/// The [`Version`] of the package that is being compiled, with the commit if `scripts/version
-/// --build` named one to the compiler.
+/// The [`Version`] of the package that is being compiled, as text `$build` if that is some: the
+/// version with the commit.
 #[macro_export]
 macro_rules! version {
-    () => {
+    ($build:expr) => {
         $crate::entry::Version::new(
-            match option_env!("SPLITBLOOM_BUILD") {
+            match $build {
                 Some(build) => build,
                 None => env!("CARGO_PKG_VERSION"),
             },
