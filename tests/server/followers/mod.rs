@@ -259,7 +259,7 @@ fn many_threads_read_while_items_come_and_none_is_denied() {
                 let mut number = reader;
                 loop {
                     match seen.load(SeqCst) {
-                        100_000.. => return,
+                        30_000.. => return,
                         0 => thread::yield_now(),
                         below => {
                             number = (number * 31 + 7) % below;
@@ -269,7 +269,7 @@ fn many_threads_read_while_items_come_and_none_is_denied() {
                 }
             });
         }
-        for first in (0..100_000).step_by(100) {
+        for first in (0..30_000).step_by(100) {
             add_items(&mut db, "f", first..first + 100);
             eventually("they are there", || has_all(&follower, first..first + 100));
             seen.store(first + 100, SeqCst);

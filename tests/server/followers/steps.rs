@@ -127,15 +127,26 @@ const THERE_AND_BACK: [[&[&str]; 2]; 4] = [
     [&["COPY f g", "RENAME f h", "COPY other f"], &["RENAME h f"]],
 ];
 
+/// Runs the cases, which mostly wait, on four servers at once.
+fn on_prepared_servers<T: Sync>(cases: &[T], run: impl Fn(&Server, &T) + Sync) {
+    thread::scope(|scope| {
+        for cases in cases.chunks(cases.len().div_ceil(4)) {
+            scope.spawn(|| {
+                let server = prepared();
+                cases.iter().for_each(|case| run(&server, case));
+            });
+        }
+    });
+}
+
 #[test]
 fn a_name_exchanged_and_exchanged_back_at_any_step_of_a_fetch_leaves_the_right_copy() {
-    let server = prepared();
-    for [there, back] in THERE_AND_BACK {
+    on_prepared_servers(&THERE_AND_BACK, |server, &[there, back]| {
         for (first, second) in (0..STEPS).flat_map(|first| [1, 2].map(|more| (first, first + more)))
         {
             let mut db = server.connect();
             begin(&mut db);
-            let follower = following(&server, move |number| {
+            let follower = following(server, move |number| {
                 let lines = match number {
                     _ if number == first => there,
                     _ if number == second => back,
@@ -151,7 +162,7 @@ fn a_name_exchanged_and_exchanged_back_at_any_step_of_a_fetch_leaves_the_right_c
             eventually("what is new has come", || denied(&follower, 200_000..200_100) == 0);
             assert_eq!(denied(&follower, ITEMS), 0, "{there:?} {first} {second}");
         }
-    }
+    });
 }
 
 /// What a name stands for changes, and what the filter under it has then.
@@ -172,12 +183,12 @@ const CHANGES: [(&[&str], std::ops::Range<u64>); 12] = [
 
 #[test]
 fn whatever_a_name_stands_for_after_any_step_of_a_fetch_is_what_the_copy_has() {
-    let server = prepared();
-    for (lines, expected) in CHANGES {
+    on_prepared_servers(&CHANGES, |server, (lines, expected)| {
         for step in 0..STEPS {
             let mut db = server.connect();
             begin(&mut db);
-            let follower = following(&server, move |number| {
+            let lines = *lines;
+            let follower = following(server, move |number| {
                 if number == step {
                     lines.iter().for_each(|line| drop(db.run(line)));
                 }
@@ -189,7 +200,7 @@ fn whatever_a_name_stands_for_after_any_step_of_a_fetch_is_what_the_copy_has() {
                 server.connect().run("SWAPDB 0 1");
             }
         }
-    }
+    });
 }
 
 #[test]
