@@ -7,11 +7,12 @@
 use crate::error::Error;
 use crate::input::{check, packing, refused, Framing, Input, Items, Source};
 use crate::input::{FIRST_BYTES, MAX_ITEM_BYTES};
+use indicatif::ProgressBar;
 use memchr::memchr;
 use splitbloom_input::InputError;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a block: read in some 50 µs, and small enough for the cache of a core.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -22,7 +23,7 @@ const TAIL_BYTES: usize = 4096;
 pub struct Blocks {
     framing: Framing,
     queue: Mutex<Queue>,
-    observe: Arc<dyn Fn(u64) + Send + Sync>,
+    bar: ProgressBar,
 }
 
 struct Queue {
@@ -66,29 +67,15 @@ impl Block {
     }
 }
 
-/// What a thread got from the queue.
-enum Taken {
-    /// A block that has been read.
-    Read(u64),
-    /// A range of a file, to be read by the thread.
-    Range(u64, Arc<Plain>, u64),
-    End,
-}
+/// What a thread got from the queue: the number of a block, which has been read, or is a range of a
+/// file from there, to be read by the thread.
+type Taken = (u64, Option<(Arc<Plain>, u64)>);
 
 impl Blocks {
-    /// Of these inputs. `observe` is called with the number of bytes of each read, before
-    /// unpacking.
-    pub fn new(
-        framing: Framing,
-        mut sources: Vec<Source>,
-        observe: impl Fn(u64) + Send + Sync + 'static,
-    ) -> Self {
+    /// Of these inputs. The bar counts the bytes read, before unpacking.
+    pub fn new(framing: Framing, mut sources: Vec<Source>, bar: ProgressBar) -> Self {
         sources.reverse();
-        Self {
-            framing,
-            queue: Mutex::new(Queue { sources, current: None, number: 0 }),
-            observe: Arc::new(observe),
-        }
+        Self { framing, queue: Mutex::new(Queue { sources, current: None, number: 0 }), bar }
     }
 
     /// Reads the next block into `block`, and returns its number; nothing at the end. Blocks come
@@ -97,18 +84,18 @@ impl Blocks {
     /// # Errors
     /// An input cannot be read, or ends within an item.
     pub fn next(&self, block: &mut Block) -> Result<Option<u64>, Error> {
-        match self.take(block)? {
-            Taken::Read(number) => Ok(Some(number)),
-            Taken::Range(number, plain, start) => {
-                self.read_range(&plain, start, block)?;
-                Ok(Some(number))
-            }
-            Taken::End => Ok(None),
+        let Some((number, range)) = self.take(block)? else {
+            return Ok(None);
+        };
+        if let Some((plain, start)) = range {
+            self.read_range(&plain, start, block)?;
         }
+        Ok(Some(number))
     }
 
-    fn take(&self, block: &mut Block) -> Result<Taken, Error> {
-        let mut queue = self.queue();
+    fn take(&self, block: &mut Block) -> Result<Option<Taken>, Error> {
+        // A panic of another thread ends the process anyway.
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let number = queue.number;
             match &mut queue.current {
@@ -116,14 +103,14 @@ impl Blocks {
                     block.from = 0;
                     if input.next_block(self.framing, BLOCK_BYTES, &mut block.bytes)? {
                         queue.number += 1;
-                        return Ok(Taken::Read(number));
+                        return Ok(Some((number, None)));
                     }
                 }
                 Some(Current::Plain(plain, start)) if *start < plain.len => {
-                    let range = Taken::Range(number, plain.clone(), *start);
+                    let range = (plain.clone(), *start);
                     *start += self.range_bytes() as u64;
                     queue.number += 1;
-                    return Ok(range);
+                    return Ok(Some((number, Some(range))));
                 }
                 _ => {}
             }
@@ -131,24 +118,17 @@ impl Blocks {
                 Some(source) => queue.current = Some(self.open(&source)?),
                 None => {
                     queue.current = None;
-                    return Ok(Taken::End);
+                    return Ok(None);
                 }
             }
         }
-    }
-
-    /// A panic of another thread ends the process anyway.
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open(&self, source: &Source) -> Result<Current, Error> {
         if let Some(plain) = self.plain(source)? {
             return Ok(Current::Plain(Arc::new(plain), 0));
         }
-        let observe = self.observe.clone();
-        let input = source.open(self.framing, move |bytes| observe(bytes))?;
-        Ok(Current::Stream(input))
+        source.open(self.framing, &self.bar).map(Current::Stream)
     }
 
     /// A file whose ranges can be read, in any order.
@@ -196,7 +176,7 @@ impl Blocks {
         let first = start - u64::from(is_cut);
         block.bytes.resize((end - first) as usize, 0);
         plain.read(&mut block.bytes, first)?;
-        (self.observe)(end - start);
+        self.bar.inc(end - start);
         block.from = 0;
         if is_cut {
             let before = memchr(b'\n', &block.bytes);
@@ -261,7 +241,7 @@ mod tests {
     /// All items, in order, and the number of blocks.
     fn items(files: &[&Sample], framing: Framing) -> (Vec<Vec<u8>>, u64) {
         let sources = files.iter().map(|file| Source::File(file.0.clone()));
-        let blocks = Blocks::new(framing, sources.collect(), |_| ());
+        let blocks = Blocks::new(framing, sources.collect(), ProgressBar::hidden());
         let (mut block, mut all, mut count) = (Block::default(), Vec::new(), 0);
         while let Some(number) = blocks.next(&mut block).unwrap() {
             assert_eq!(number, count);

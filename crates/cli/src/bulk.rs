@@ -295,7 +295,11 @@ mod tests {
             let built = |threads| {
                 let parameters = Parameters { error_rate: 0.01, capacity, growth, seed: Seed(9) };
                 let filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
-                let blocks = Blocks::new(Framing::Lines, vec![Source::File(path.clone())], |_| ());
+                let blocks = Blocks::new(
+                    Framing::Lines,
+                    vec![Source::File(path.clone())],
+                    indicatif::ProgressBar::hidden(),
+                );
                 build(filter, &blocks, Framing::Lines, threads).unwrap()
             };
             let (alone, items) = built(1);

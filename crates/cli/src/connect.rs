@@ -32,7 +32,7 @@ impl ServerArguments {
     /// How to connect: by the URL, in RESP3, with the password of the environment if the URL has
     /// none.
     pub fn connection_info(&self) -> Result<ConnectionInfo, Error> {
-        self.tls.apply(connection_info(&self.url)?)
+        self.tls.info_of(&self.url)
     }
 }
 
@@ -54,11 +54,24 @@ pub struct TlsArguments {
 }
 
 impl TlsArguments {
+    /// A connection to a server with other certificates than those of this machine.
+    pub fn info_of(&self, url: &str) -> Result<ConnectionInfo, Error> {
+        self.apply(connection_info(url)?)
+    }
+
+    /// A connection to one of two servers, of which the other may be without TLS.
+    pub fn info_of_one(&self, url: &str) -> Result<ConnectionInfo, Error> {
+        match url.starts_with("rediss:") {
+            true => self.info_of(url),
+            false => connection_info(url),
+        }
+    }
+
     /// Adds them to what a URL says.
     ///
     /// # Errors
     /// They are given for a URL without TLS, or a file cannot be read.
-    pub fn apply(&self, info: ConnectionInfo) -> Result<ConnectionInfo, Error> {
+    fn apply(&self, info: ConnectionInfo) -> Result<ConnectionInfo, Error> {
         let is_given = self.cacert.is_some() || self.cert.is_some() || self.insecure;
         let info = match info.addr().clone() {
             _ if !is_given => return Ok(info),
@@ -106,7 +119,7 @@ fn contents(file: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// As [`ServerArguments::connection_info`], for any URL, without [`TlsArguments`].
-pub fn connection_info(url: &str) -> Result<ConnectionInfo, Error> {
+fn connection_info(url: &str) -> Result<ConnectionInfo, Error> {
     // The URL may contain a password, so the message does not quote it.
     let info = url.into_connection_info().map_err(|error| {
         let why = match url.contains("://") {

@@ -17,6 +17,15 @@ pub enum Outcome {
     No,
 }
 
+impl Outcome {
+    pub fn of(answer: bool) -> Self {
+        match answer {
+            true => Self::Done,
+            false => Self::No,
+        }
+    }
+}
+
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Error {
@@ -47,9 +56,14 @@ impl Error {
         Self::Interrupted(signal, "interrupted".into())
     }
 
-    /// The same error, saying more.
-    pub fn saying(self, more: impl FnOnce(&Self) -> String) -> Self {
-        let text = more(&self);
+    /// The same error, saying more after it.
+    pub fn and(self, more: &str) -> Self {
+        let text = format!("{self}; {more}");
+        self.saying(text)
+    }
+
+    /// The same kind of error with another text.
+    pub fn saying(self, text: String) -> Self {
         match self {
             Self::Usage(_) => Self::Usage(text),
             Self::Connection(_) => Self::Connection(text),

@@ -22,14 +22,14 @@ use crate::target::SpreadArguments;
 use indicatif::ProgressBar;
 use splitbloom_client::Layout;
 use std::collections::BTreeMap;
-use std::sync::mpsc::{channel, Receiver};
+use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use worker::{among_threads, Worker};
 use xxhash_rust::xxh3::Xxh3;
 
 /// What to read.
-pub struct Reading<F> {
+pub struct Reading {
     pub sources: Vec<Source>,
     pub framing: Framing,
     /// About the bytes of a block.
@@ -38,11 +38,11 @@ pub struct Reading<F> {
     pub from: Mark,
     /// Whether the digest in a mark is needed.
     pub with_digests: bool,
-    /// Called with the number of bytes read, before unpacking.
-    pub observe: F,
+    /// Counts the bytes read, before unpacking, and shows the items done.
+    pub bar: ProgressBar,
 }
 
-/// What the arguments say to read, and a bar that shows how much has been read.
+/// What the arguments say to read.
 ///
 /// # Errors
 /// One of the inputs cannot be read, or contains no items.
@@ -50,19 +50,23 @@ pub fn reading(
     what: &'static str,
     input: &InputArguments,
     spread: &SpreadArguments,
-) -> Result<(Reading<impl FnMut(u64) + Clone + Send + 'static>, ProgressBar), Error> {
+) -> Result<Reading, Error> {
     let sources = input.sources()?;
     let bar = progress::of_sources(what, &sources);
-    let observed = bar.clone();
-    let reading = Reading {
-        sources,
-        framing: input.framing(),
-        block_bytes: spread.block_bytes(),
-        from: Mark::default(),
-        with_digests: false,
-        observe: move |bytes| observed.inc(bytes),
-    };
-    Ok((reading, bar))
+    Ok(Reading::new(sources, input.framing(), spread.block_bytes(), bar))
+}
+
+impl Reading {
+    /// From the beginning, without digests.
+    pub fn new(
+        sources: Vec<Source>,
+        framing: Framing,
+        block_bytes: usize,
+        bar: ProgressBar,
+    ) -> Self {
+        let (from, with_digests) = (Mark::default(), false);
+        Self { sources, framing, block_bytes, from, with_digests, bar }
+    }
 }
 
 /// A place between two items of the input.
@@ -98,24 +102,25 @@ pub fn layout(framing: Framing) -> Layout {
 }
 
 /// Sends each block of the input on one of the connections, and gives the answers to `take` in the
-/// order of the blocks. `send` and `receive` are called in turn for each connection; blocks may be
-/// sent on others in between.
+/// order of the blocks; it returns how many items are done. `send` and `receive` are called in turn
+/// for each connection; blocks may be sent on others in between.
 ///
 /// # Errors
 /// The first error of the reader, or of `take`; or an interruption. Blocks before it have been
 /// taken; those after it may have been sent.
 pub fn run<C, S, T>(
-    reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
+    reading: Reading,
     connections: Vec<C>,
     send: impl Fn(C, &Block) -> S + Clone + Send + 'static,
     receive: fn(S) -> (C, T),
-    mut take: impl FnMut(&Block, T) -> Result<(), Error>,
+    take: impl FnMut(&Block, T) -> Result<u64, Error>,
 ) -> Result<(), Error>
 where
     C: Send + 'static,
     S: 'static,
     T: Send + 'static,
 {
+    let bar = reading.bar.clone();
     let (used, buffers) = channel();
     // One on each connection, one to be sent next, and one to read into.
     for _ in 0..connections.len() + 2 {
@@ -148,6 +153,18 @@ where
         let _ = events.send((number, last)); // nobody listens after an error
     });
 
+    let taken = in_order(happened, &used, &bar, take);
+    bar.finish_and_clear();
+    taken
+}
+
+/// Takes the answers in the order of the blocks, whose buffers are `used` then.
+fn in_order<T>(
+    happened: Receiver<(u64, Event<T>)>,
+    used: &Sender<Vec<u8>>,
+    bar: &ProgressBar,
+    mut take: impl FnMut(&Block, T) -> Result<u64, Error>,
+) -> Result<(), Error> {
     let mut early = BTreeMap::new();
     let mut next = 0_u64;
     for (number, event) in happened {
@@ -157,7 +174,7 @@ where
         while let Some(event) = early.remove(&next) {
             match event {
                 Event::Answered(block, answer) => {
-                    take(&block, answer)?;
+                    progress::show_items(bar, take(&block, answer)?);
                     let _ = used.send(block.bytes); // the reader may have ended
                 }
                 Event::Failed(error) => return Err(error),
@@ -172,14 +189,14 @@ where
 
 /// Gives the blocks to `give`, until it returns false.
 fn read(
-    reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
+    reading: Reading,
     buffers: &Receiver<Vec<u8>>,
     mut give: impl FnMut(Block) -> bool,
 ) -> Result<(), Error> {
     let from = reading.from;
     let mut spare = None;
     for (number, source) in reading.sources.iter().enumerate().skip(from.source) {
-        let mut input = source.open(reading.framing, reading.observe.clone())?;
+        let mut input = source.open(reading.framing, &reading.bar)?;
         let mut digest = Xxh3::new();
         let mut offset = 0;
         if number == from.source {

@@ -64,6 +64,13 @@ pub fn for_each_chunk(
     Ok(())
 }
 
+/// Writes a filter as a whole, and gives the file its name. Returns its length.
+pub fn save(filter: &Filter, file: NewFile) -> Result<u64, Error> {
+    let mut file = NewFilter::new(file)?;
+    for_each_chunk(filter, |chunk| file.write(chunk))?;
+    file.finish()
+}
+
 /// A file that a filter is written to.
 pub struct NewFilter {
     writer: FileWriter<NewFile>,
@@ -82,11 +89,6 @@ impl NewFilter {
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let written = self.writer.write(chunk);
         written.map_err(|error| failed(&self.path, error))
-    }
-
-    /// Writes a filter as a whole.
-    pub fn write_filter(&mut self, filter: &Filter) -> Result<(), Error> {
-        for_each_chunk(filter, |chunk| self.write(chunk))
     }
 
     /// Ends it, and gives the file its name. Returns its length.

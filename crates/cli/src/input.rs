@@ -5,6 +5,7 @@ pub use splitbloom_input::{packing, Framing, Items, FIRST_BYTES, MAX_ITEM_BYTES}
 use crate::error::{in_one_line, Error};
 use crate::output::FileId;
 use clap::Args;
+use indicatif::ProgressBar;
 use splitbloom_input::{Contents, Doubt, InputError};
 use std::fs::{File, Metadata};
 use std::io::{self, stdin, BufRead, Read};
@@ -51,7 +52,7 @@ impl InputArguments {
         };
         for source in &sources {
             if source.regular()?.is_some() {
-                source.open(self.framing(), |_| ())?;
+                source.open(self.framing(), &ProgressBar::hidden())?;
             }
         }
         Ok(sources)
@@ -132,15 +133,11 @@ impl Source {
         }
     }
 
-    /// Opens it. `observe` is called with the number of bytes of each read, before unpacking.
+    /// Opens it. The bar counts its bytes, before unpacking.
     ///
     /// # Errors
     /// It cannot be read, or contains no items.
-    pub fn open(
-        &self,
-        framing: Framing,
-        observe: impl FnMut(u64) + Send + 'static,
-    ) -> Result<Input, Error> {
+    pub fn open(&self, framing: Framing, bar: &ProgressBar) -> Result<Input, Error> {
         let name = self.name();
         let raw: Box<dyn Read + Send> = match self {
             Self::StandardInput => Box::new(stdin()),
@@ -149,8 +146,8 @@ impl Source {
                 Box::new(file.map_err(|error| refused(&name, error.into()))?)
             }
         };
-        let (raw, is_live) = (Observed { raw, observe }, *self == Self::StandardInput);
-        let input = splitbloom_input::Input::new(raw, framing, is_live);
+        let is_live = *self == Self::StandardInput;
+        let input = splitbloom_input::Input::new(bar.wrap_read(raw), framing, is_live);
         let input = input.map_err(|error| refused(&name, error))?;
         warn(&name, input.doubts());
         Ok(Input { name, input })
@@ -238,19 +235,5 @@ impl Input {
     ) -> Result<bool, Error> {
         let is_block = self.input.next_block(framing, len, block);
         is_block.map_err(|error| refused(&self.name, error))
-    }
-}
-
-/// Tells what is read.
-struct Observed<R, F> {
-    raw: R,
-    observe: F,
-}
-
-impl<R: Read, F: FnMut(u64)> Read for Observed<R, F> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let read = self.raw.read(to)?;
-        (self.observe)(read as u64);
-        Ok(read)
     }
 }

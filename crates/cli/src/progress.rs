@@ -4,30 +4,15 @@ use crate::input::Source;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 
-/// What a bar counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    Bytes,
-    Items,
-}
-
 const BYTES: &str = "{msg} [{bar:30}] {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left";
 const BYTES_SO_FAR: &str = "{msg} {spinner} {bytes} {binary_bytes_per_sec} {elapsed}";
-const ITEMS: &str = "{msg} [{bar:30}] {human_pos}/{human_len} {per_sec} {eta} left";
-const ITEMS_SO_FAR: &str = "{msg} {spinner} {human_pos} {per_sec} {elapsed}";
 
-/// A bar on standard error, of `total` units if that is known; it disappears when it is dropped. If
+/// A bar on standard error, of `total` bytes if that is known; it disappears when it is dropped. If
 /// standard error is no terminal, it shows nothing. It may be advanced from several threads.
-pub fn bar(what: &'static str, unit: Unit, total: Option<u64>) -> ProgressBar {
+pub fn bar(what: &'static str, total: Option<u64>) -> ProgressBar {
     // Ten times a second, more than people see.
     let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(10));
-    let template = match (unit, total) {
-        (Unit::Bytes, Some(_)) => BYTES,
-        (Unit::Bytes, None) => BYTES_SO_FAR,
-        (Unit::Items, Some(_)) => ITEMS,
-        (Unit::Items, None) => ITEMS_SO_FAR,
-    };
-    if let Ok(style) = ProgressStyle::with_template(template) {
+    if let Ok(style) = ProgressStyle::with_template(total.map_or(BYTES_SO_FAR, |_| BYTES)) {
         bar.set_style(style.progress_chars("=> "));
     }
     bar.set_message(what);
@@ -39,8 +24,7 @@ pub fn bar(what: &'static str, unit: Unit, total: Option<u64>) -> ProgressBar {
 
 /// A bar of the bytes of these sources.
 pub fn of_sources(what: &'static str, sources: &[Source]) -> ProgressBar {
-    let bytes = sources.iter().map(Source::bytes);
-    bar(what, Unit::Bytes, bytes.sum())
+    bar(what, sources.iter().map(Source::bytes).sum())
 }
 
 /// Shows how many items are done, before the bar.
@@ -56,7 +40,7 @@ mod tests {
 
     #[test]
     fn every_template_can_be_parsed() {
-        for template in [BYTES, BYTES_SO_FAR, ITEMS, ITEMS_SO_FAR] {
+        for template in [BYTES, BYTES_SO_FAR] {
             assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
         }
     }

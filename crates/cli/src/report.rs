@@ -1,6 +1,6 @@
 //! A filter described: as JSON, and from that for people.
 
-use redis::Value as Reply;
+use redis::{from_redis_value_ref, Value as Reply};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ pub fn from_reply(reply: &Reply) -> Value {
         Reply::Int(number) => (*number).into(),
         Reply::Double(number) => (*number).into(),
         Reply::Boolean(answer) => (*answer).into(),
-        Reply::BulkString(bytes) => text(bytes).into(),
+        Reply::BulkString(bytes) => String::from_utf8_lossy(bytes).into(),
         Reply::SimpleString(text) => text.as_str().into(),
         Reply::Array(values) | Reply::Set(values) => values.iter().map(from_reply).collect(),
         Reply::Map(pairs) => {
@@ -23,15 +23,7 @@ pub fn from_reply(reply: &Reply) -> Value {
 }
 
 fn name_of(reply: &Reply) -> String {
-    match reply {
-        Reply::SimpleString(name) => name.clone(),
-        Reply::BulkString(bytes) => text(bytes),
-        other => format!("{other:?}"),
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    from_redis_value_ref(reply).unwrap_or_else(|_| format!("{reply:?}"))
 }
 
 /// Lines of names and values; what is part of something is indented.

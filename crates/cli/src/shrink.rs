@@ -4,6 +4,7 @@ use crate::error::{in_one_line, Error};
 use crate::filter_file::load_next;
 use crate::target::OneKey;
 use crate::transfer::{Outgoing, ShrunkCopy};
+use indicatif::ProgressBar;
 use splitbloom_client::Family;
 use splitbloom_filter::codec::{is_chunk, Chunk};
 use splitbloom_filter::filter::Promise;
@@ -25,17 +26,17 @@ pub fn shrink(filter: &mut Filter, capacity: Option<u64>) -> Result<(), Error> {
     shrunk.map(drop).map_err(|error| Error::Contents(error.to_string()))
 }
 
-/// The filter of a key, shrunk; `observe` gets the bytes of each chunk that the server sends.
+/// The filter of a key, shrunk; the bar counts the bytes that the server sends.
 ///
 /// The server shrinks a copy, so that only what is in the filter is transferred. If it refuses, the
 /// whole filter is transferred and shrunk here, and a note says why.
-pub fn fetch(from: &mut OneKey, observe: impl FnMut(usize)) -> Result<Filter, Error> {
+pub fn fetch(from: &mut OneKey, bar: &ProgressBar) -> Result<Filter, Error> {
     if Family::from(from.existing_kind()?) != Family::Bloom {
         return Err(cannot_shrink());
     }
     let mut filter = match ShrunkCopy::new(from) {
         Ok(copy) => {
-            let filter = receive(Outgoing::of_copy(from, &copy), observe);
+            let filter = receive(Outgoing::of_copy(from, &copy), bar);
             copy.delete(from);
             filter?
         }
@@ -43,7 +44,7 @@ pub fn fetch(from: &mut OneKey, observe: impl FnMut(usize)) -> Result<Filter, Er
         Err(Error::Refused(text)) => {
             let text = in_one_line(&text);
             eprintln!("splitbloom: note: {text}: the whole filter is transferred");
-            receive(Outgoing::new(from, Family::Bloom), observe)?
+            receive(Outgoing::new(from, Family::Bloom), bar)?
         }
         Err(error) => return Err(error),
     };
@@ -51,7 +52,7 @@ pub fn fetch(from: &mut OneKey, observe: impl FnMut(usize)) -> Result<Filter, Er
     Ok(filter)
 }
 
-fn receive(mut outgoing: Outgoing<'_>, mut observe: impl FnMut(usize)) -> Result<Filter, Error> {
+fn receive(mut outgoing: Outgoing<'_>, bar: &ProgressBar) -> Result<Filter, Error> {
     let mut filter = None;
     while let Some(piece) = outgoing.next_piece()? {
         // What has no smaller size is noticed before the rest of it is transferred.
@@ -61,7 +62,7 @@ fn receive(mut outgoing: Outgoing<'_>, mut observe: impl FnMut(usize)) -> Result
         }
         let damaged = |error| Error::Contents(format!("a damaged chunk: {error}"));
         load_next(&mut filter, &piece.bytes).map_err(damaged)?;
-        observe(piece.bytes.len());
+        bar.inc(piece.bytes.len() as u64);
     }
     filter.ok_or_else(|| Error::Contents("SCANDUMP returned no chunk".into()))
 }

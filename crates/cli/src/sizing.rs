@@ -3,7 +3,7 @@
 
 use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
 use splitbloom_filter::filter::{Adding, CountingParameters};
-use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit, Window};
+use splitbloom_filter::{AddError, Filter, Growth, Parameters, Seed, SizeLimit, Window};
 use std::f64::consts::LN_2;
 
 /// The most items that tables are measured with. Larger ones have the same pages, only more of
@@ -74,19 +74,25 @@ fn table(name: &'static str, items: u64, bytes: impl Fn(u64) -> u64) -> Row {
     Row { name, bits: 8 * bytes, probes: None, bytes: Some(bytes) }
 }
 
+/// Bytes of a filter with its items, which are added by their numbers.
+fn filled(
+    filter: Result<Filter, AddError>,
+    items: u64,
+    add: impl Fn(&mut Filter, u64) -> Result<(), AddError>,
+) -> u64 {
+    let Ok(mut filter) = filter else { return 0 };
+    // Nothing but memory can fail, and what is missing then is not counted.
+    let _ = (0..items).try_for_each(|n| add(&mut filter, n));
+    filter.reserved_bytes()
+}
+
 /// Bytes of a filter that begins with the capacity that servers give it by default.
 fn grown(items: u64, error_rate: f64) -> u64 {
     const DEFAULT_CAPACITY: u64 = 100;
     let parameters = parameters(DEFAULT_CAPACITY, error_rate, Growth::Times(2));
-    let Ok(mut filter) = Filter::new(parameters, SizeLimit::Unlimited) else {
-        return 0;
-    };
-    // Nothing but memory can fail, and what is missing then is not counted.
-    let _ = (0..items).try_for_each(|n| {
-        let is_new = filter.add(&n.to_le_bytes(), SizeLimit::Unlimited);
-        is_new.map(drop)
-    });
-    filter.reserved_bytes()
+    filled(Filter::new(parameters, SizeLimit::Unlimited), items, |filter, n| {
+        filter.add(&n.to_le_bytes(), SizeLimit::Unlimited).map(drop)
+    })
 }
 
 fn counting(items: u64, error_rate: f64) -> u64 {
@@ -98,14 +104,10 @@ fn counting(items: u64, error_rate: f64) -> u64 {
         max_iterations: 20,
         seed: SEED,
     };
-    let Ok(mut filter) = Filter::counting(parameters, SizeLimit::Unlimited) else {
-        return 0;
-    };
-    let _ = (0..items).try_for_each(|n| {
-        let is_new = filter.add_copy(&n.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited);
-        is_new.map(drop)
-    });
-    filter.reserved_bytes()
+    filled(Filter::counting(parameters, SizeLimit::Unlimited), items, |filter, n| {
+        let item = n.to_le_bytes();
+        filter.add_copy(&item, Adding::Copies, SizeLimit::Unlimited).map(drop)
+    })
 }
 
 /// A filter that forgets, with items that come evenly: those of one window, and those of the slice
@@ -113,25 +115,21 @@ fn counting(items: u64, error_rate: f64) -> u64 {
 pub fn forgetting(items: u64, error_rate: f64, window: Window) -> Row {
     let slices = u64::from(window.slices());
     let remembered = items.saturating_add(items.div_ceil(slices));
+    let span = u64::from(window.seconds()) * 1_000 * (slices + 1) / slices;
     table("forgetting", remembered, |sample| {
         let parameters = parameters(sample, error_rate, Growth::Times(2));
         let filter = Filter::windowed(parameters, window, SizeLimit::Unlimited);
-        let Ok(mut filter) = filter else { return 0 };
-        let span = u64::from(window.seconds()) * 1_000 * (slices + 1) / slices;
-        let _ = (0..sample).try_for_each(|n| {
+        filled(filter, sample, |filter, n| {
             let now = (u128::from(n) * u128::from(span) / u128::from(sample)) as u64;
-            let item = n.to_le_bytes();
-            filter.add_at(&item, now, SizeLimit::Unlimited).map(drop)
-        });
-        filter.reserved_bytes()
+            filter.add_at(&n.to_le_bytes(), now, SizeLimit::Unlimited).map(drop)
+        })
     })
 }
 
 /// `error_rate` and three powers of ten to either side of it, as far as filters can have them.
 pub fn neighbours(error_rate: f64) -> impl Iterator<Item = f64> {
-    let rates = (-3..=3).map(move |power| error_rate * 10f64.powi(power));
-    let rates = rates.filter(|rate| (1e-15..1.0).contains(rate));
-    rates.collect::<Vec<_>>().into_iter().rev()
+    let rates = (-3..=3).rev().map(move |power| error_rate * 10f64.powi(power));
+    rates.filter(|rate| (1e-15..1.0).contains(rate))
 }
 
 /// Bytes of a blocked filter that does not grow.

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::target::OneKey;
 use crate::transfer::Incoming;
+use indicatif::ProgressBar;
 use redis::Value;
 use splitbloom_client::number_of;
 use splitbloom_sketch::{cms, tdigest, topk};
@@ -46,8 +47,13 @@ impl Sketch {
     }
 }
 
-/// Copies a sketch to another server, with its expiry; returns its bytes.
-pub fn copy(from: &mut OneKey, to: &mut OneKey, replace: bool) -> Result<usize, Error> {
+/// Copies a sketch to another server, with its expiry.
+pub fn copy(
+    from: &mut OneKey,
+    to: &mut OneKey,
+    replace: bool,
+    bar: &ProgressBar,
+) -> Result<(), Error> {
     let dump = from.dump()?;
     let mut incoming = Incoming::new(to, replace)?;
     incoming.restore(&dump).map_err(|error| match error {
@@ -57,6 +63,6 @@ pub fn copy(from: &mut OneKey, to: &mut OneKey, replace: bool) -> Result<usize, 
         )),
         other => other,
     })?;
-    incoming.finish(from.milliseconds_to_live()?)?;
-    Ok(dump.len())
+    bar.inc(dump.len() as u64);
+    incoming.finish(from.milliseconds_to_live()?)
 }

@@ -1,15 +1,18 @@
 //! The filter that a command works on: a key of a server or of a cluster, or many keys.
 
-use crate::connect::{ServerArguments, TlsArguments};
+use crate::connect::ServerArguments;
 use crate::error::Error;
 use clap::Args;
-use redis::{cmd, Cmd, ConnectionInfo, Value};
+use redis::{cmd, from_redis_value_ref, Cmd, ConnectionInfo, Value};
 use splitbloom_client::{number_of, Topology, Wording};
 use splitbloom_client::{Error as FilterError, Family, Keys, PartitionedFilter, Retry};
 use splitbloom_filter::StoredType;
 use splitbloom_partition::{Name, Partitions};
 use std::ffi::OsString;
 use std::time::Duration;
+
+/// As INFO names it.
+const ITEMS: &str = "Number of items inserted";
 
 /// Names a filter.
 #[derive(Args, Clone, Debug)]
@@ -199,14 +202,13 @@ impl OneKey {
 
     /// How many items were inserted into it, if the server says so.
     pub fn items(&mut self, family: Family) -> Result<Option<u64>, Error> {
-        Ok(items_in(&self.info(family)?))
+        Ok(number_of(&self.info(family)?, ITEMS))
     }
 
     /// The same of another key of its slot.
     pub fn items_of(&mut self, family: Family, key: &[u8]) -> Result<Option<u64>, Error> {
-        let name = family.command("INFO");
-        let info = self.ask(Retry::Yes, |_| cmd(&name).arg(key).take())?;
-        Ok(items_in(&info))
+        let info = self.ask(Retry::Yes, |_| cmd(&family.command("INFO")).arg(key).take())?;
+        Ok(number_of(&info, ITEMS))
     }
 
     /// Its value for RESTORE.
@@ -237,19 +239,6 @@ impl OneKey {
         };
         kind.ok_or_else(|| no_such_key(self.key()))
     }
-}
-
-/// A connection to one of two servers, of which the other may be without TLS.
-pub fn info_of_one(url: &str, tls: &TlsArguments) -> Result<ConnectionInfo, Error> {
-    match url.starts_with("rediss:") {
-        true => info_of(url, tls),
-        false => crate::connect::connection_info(url),
-    }
-}
-
-/// A connection to a server with other certificates than those of this machine.
-pub fn info_of(url: &str, tls: &TlsArguments) -> Result<ConnectionInfo, Error> {
-    tls.apply(crate::connect::connection_info(url)?)
 }
 
 /// The kind of a filter; `None` if no partition of it exists. If the user may not ask the server,
@@ -331,10 +320,6 @@ pub fn other_module(kind: StoredType) -> &'static str {
     }
 }
 
-fn items_in(info: &Value) -> Option<u64> {
-    number_of(info, "Number of items inserted")
-}
-
 /// The type in a reply to TYPE; `None` if the key is missing.
 fn kind_in(reply: &Value) -> Result<Option<StoredType>, Error> {
     let name = text(reply);
@@ -346,9 +331,5 @@ fn kind_in(reply: &Value) -> Result<Option<StoredType>, Error> {
 }
 
 fn text(value: &Value) -> String {
-    match value {
-        Value::SimpleString(text) => text.clone(),
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => format!("{other:?}"),
-    }
+    from_redis_value_ref(value).unwrap_or_else(|_| format!("{value:?}"))
 }

@@ -7,10 +7,10 @@
 use crate::error::Error;
 use crate::filter_file::for_each_chunk;
 use crate::target::OneKey;
-use redis::{cmd, Value};
+use indicatif::ProgressBar;
+use redis::{cmd, from_redis_value, Value};
 use splitbloom_client::{number_of, Family, Retry};
-use splitbloom_filter::codec::is_chunk;
-use splitbloom_filter::codec::Chunk;
+use splitbloom_filter::codec::{is_chunk, Chunk};
 use splitbloom_filter::{Filter, Kind, StoredType};
 use splitbloom_partition::temporary_key;
 
@@ -24,8 +24,8 @@ pub enum Expiry {
     None,
 }
 
-/// Copies a filter to another server; `observe` gets the bytes of each chunk. A filter from
-/// valkey-bloom, which has no SCANDUMP, is copied at once.
+/// Copies a filter to another server; the bar counts its bytes. A filter from valkey-bloom, which
+/// has no SCANDUMP, is copied at once.
 ///
 /// # Errors
 /// The filter of another module has changed meanwhile: nothing in its chunks would tell.
@@ -34,7 +34,7 @@ pub fn copy(
     to: &mut OneKey,
     replace: bool,
     expiry: Expiry,
-    mut observe: impl FnMut(usize),
+    bar: &ProgressBar,
 ) -> Result<(), Error> {
     let kind = from.existing_kind()?;
     let family = Family::from(kind);
@@ -48,7 +48,7 @@ pub fn copy(
     let mut incoming = Incoming::new(to, replace)?;
     while let Some(piece) = next {
         incoming.load(family, piece.iterator, &piece.bytes)?;
-        observe(piece.bytes.len());
+        bar.inc(piece.bytes.len() as u64);
         next = outgoing.next_piece()?;
     }
     match kind {
@@ -58,7 +58,7 @@ pub fn copy(
         StoredType::Bloom | StoredType::ValkeyBloom => {
             let dump = from.dump()?;
             incoming.restore(&dump)?;
-            observe(dump.len());
+            bar.inc(dump.len() as u64);
         }
     }
     if is_of_another && from.items(family)? != incoming.items(family)? {
@@ -144,18 +144,10 @@ impl<'a> Outgoing<'a> {
                 self.from.transact(Retry::Yes, commands)?.swap_remove(0)
             }
         };
-        let no_chunk = || Error::Contents("SCANDUMP returned no chunk".into());
-        let Value::Array(parts) = reply else {
-            return Err(no_chunk());
-        };
-        match <[Value; 2]>::try_from(parts) {
-            Ok([Value::Int(0), _]) => Ok(None),
-            Ok([Value::Int(next), Value::BulkString(bytes)]) => {
-                self.iterator = next;
-                Ok(Some(Piece { iterator: next, bytes }))
-            }
-            _ => Err(no_chunk()),
-        }
+        let no_chunk = |_| Error::Contents("SCANDUMP returned no chunk".into());
+        let (iterator, bytes) = from_redis_value(reply).map_err(no_chunk)?;
+        self.iterator = iterator;
+        Ok(Some(Piece { iterator, bytes }).filter(|_| iterator != 0))
     }
 }
 
@@ -197,17 +189,14 @@ impl<'a> Incoming<'a> {
         self.load(family, chunk.next as i64, bytes)
     }
 
-    /// Loads a whole filter; `observe` gets the bytes of each chunk.
-    pub fn load_filter(
-        &mut self,
-        filter: &Filter,
-        mut observe: impl FnMut(usize),
-    ) -> Result<(), Error> {
+    /// Loads a whole filter, and gives it its key.
+    pub fn load_filter(mut self, filter: &Filter, bar: &ProgressBar) -> Result<(), Error> {
         for_each_chunk(filter, |chunk| {
             self.load_chunk(chunk)?;
-            observe(chunk.len());
+            bar.inc(chunk.len() as u64);
             Ok(())
-        })
+        })?;
+        self.finish(None)
     }
 
     /// Loads the next piece.

@@ -32,24 +32,28 @@ impl Info {
     }
 }
 
-/// A number by its name in a reply to BF.INFO or CF.INFO: in a map, or in the flat array that RESP2
-/// has instead.
+/// A number by its name in a reply to BF.INFO or CF.INFO.
 #[doc(hidden)]
 pub fn number_of(reply: &Value, name: &str) -> Option<u64> {
+    match value_of(reply, name) {
+        Some(Value::Int(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// A value by its name: in a map, or in the flat array that RESP2 has instead.
+#[doc(hidden)]
+pub fn value_of<'a>(reply: &'a Value, name: &str) -> Option<&'a Value> {
     let is_it = |text: &Value| match text {
         Value::BulkString(bytes) => bytes == name.as_bytes(),
         Value::SimpleString(text) => text == name,
         _ => false,
     };
-    let value = match reply {
+    match reply {
         Value::Map(pairs) => pairs.iter().find(|(key, _)| is_it(key)).map(|(_, value)| value),
         Value::Array(flat) => {
             flat.chunks(2).find(|pair| is_it(&pair[0])).and_then(|pair| pair.get(1))
         }
-        _ => None,
-    };
-    match value {
-        Some(Value::Int(number)) => u64::try_from(*number).ok(),
         _ => None,
     }
 }

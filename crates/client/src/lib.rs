@@ -35,7 +35,7 @@ mod replication;
 pub use error::Error;
 pub use follower::{Follower, Status};
 pub use fork::ForkLock;
-pub use info::{number_of, Info};
+pub use info::{number_of, value_of, Info};
 pub use link::{Retry, Topology};
 pub use packed::{Changes, Family, Layout, Refusal, UnderWay, Wording};
 pub use redis;

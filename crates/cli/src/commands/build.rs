@@ -3,7 +3,7 @@
 use crate::blocks::Blocks;
 use crate::bulk;
 use crate::error::{Error, Outcome};
-use crate::filter_file::NewFilter;
+use crate::filter_file::save;
 use crate::input::{InputArguments, Source};
 use crate::output::{FileId, OutputArguments};
 use crate::{parse, progress};
@@ -82,9 +82,7 @@ impl Arguments {
         let filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(no_memory)?;
         let blocks = self.blocks("building", sources);
         let (filter, items) = bulk::build(filter, &blocks, framing, threads)?;
-        let mut file = NewFilter::new(file)?;
-        file.write_filter(&filter)?;
-        let bytes = file.finish()?;
+        let bytes = save(&filter, file)?;
         drop(blocks);
         let (name, new) = (self.output.path().display(), filter.items());
         writeln!(stdout(), "{name}: {items} items, {new} of them new, {bytes} bytes")?;
@@ -109,7 +107,7 @@ impl Arguments {
     /// The blocks of all inputs, with a bar of this name.
     fn blocks(&self, what: &'static str, sources: Vec<Source>) -> Blocks {
         let bar = progress::of_sources(what, &sources);
-        Blocks::new(self.input.framing(), sources, move |bytes| bar.inc(bytes))
+        Blocks::new(self.input.framing(), sources, bar)
     }
 }
 

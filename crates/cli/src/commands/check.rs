@@ -4,7 +4,6 @@ use crate::error::{Error, Outcome};
 use crate::feed::{self, Block};
 use crate::input::{Framing, InputArguments};
 use crate::output::is_filter;
-use crate::progress;
 use crate::target::{self, TargetArguments};
 use clap::Args;
 use splitbloom_client::{Family, PartitionedFilter, UnderWay};
@@ -45,8 +44,7 @@ impl Arguments {
             Ok((filter, existing))
         });
         let (filter, (family, wording)) = opened.map_err(|error| self.of_file(error))?;
-        let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("checking", &self.input, spread)?;
+        let reading = feed::reading("checking", &self.input, &self.target.spread)?;
         let (framing, layout) = (reading.framing, feed::layout(reading.framing));
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_exists(family, wording, layout, &block.bytes)
@@ -66,36 +64,25 @@ impl Arguments {
             }
             items += answers.len() as u64;
             present += answers.iter().filter(|is_present| **is_present).count() as u64;
-            progress::show_items(&bar, items);
-            Ok(())
+            Ok(items)
         });
-        drop(bar);
-        fed.map_err(|error| error.saying(|error| format!("{error}; checked {items} items")))?;
+        fed.map_err(|error| error.and(&format!("checked {items} items")))?;
         if self.count {
             let count = if self.missing { items - present } else { present };
             writeln!(out, "{count}")?;
         }
         out.flush()?;
-        Ok(match present == items {
-            true => Outcome::Done,
-            false => Outcome::No,
-        })
+        Ok(Outcome::of(present == items))
     }
-}
 
-impl Arguments {
     /// Says more about an error if KEY is the name of a filter's file.
     fn of_file(&self, error: Error) -> Error {
         let file = Path::new(&self.target.key);
-        match is_filter(file) {
-            true => error.saying(|error| {
-                let file = file.display();
-                format!(
-                    "{error}; {file} is a file: `info` describes it, `push` takes it to a server"
-                )
-            }),
-            false => error,
+        if !is_filter(file) {
+            return error;
         }
+        let file = file.display();
+        error.and(&format!("{file} is a file: `info` describes it, `push` takes it to a server"))
     }
 }
 

@@ -5,10 +5,8 @@ use crate::connect::TlsArguments;
 use crate::error::{Error, Outcome};
 use crate::feed::{self, Block, Reading};
 use crate::input::InputArguments;
-use crate::progress;
-use crate::target::{self, info_of, SpreadArguments};
+use crate::target::{self, SpreadArguments};
 use clap::Args;
-use indicatif::ProgressBar;
 use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, UnderWay, Wording};
 use std::ffi::OsString;
 use std::io::{stdout, BufWriter, Write};
@@ -61,29 +59,24 @@ pub struct Tally {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread)?;
+        let reading = feed::reading("comparing", &self.input, &self.spread)?;
         let framing = reading.framing;
         let sides = (self.side(&self.first)?, self.side(&self.second)?);
         let mut out = BufWriter::new(stdout().lock());
-        let tally = tally(reading, &bar, sides, |differences| {
+        let tally = tally(reading, sides, |differences| {
             for (item, is_in_first) in differences.iter().filter(|_| !self.count) {
                 out.write_all(if *is_in_first { b"< " } else { b"> " })?;
                 write_item(&mut out, framing, item)?;
             }
             Ok(out.flush()?)
-        });
-        drop(bar);
-        let tally = tally?;
+        })?;
         tally.write(&mut out)?;
-        Ok(match tally.only {
-            [0, 0] => Outcome::Done,
-            _ => Outcome::No,
-        })
+        Ok(Outcome::of(tally.only == [0, 0]))
     }
 
     /// The filter on a server. An error of the connection names the server.
     fn side(&self, url: &str) -> Result<Side, Error> {
-        let info = info_of(url, &self.tls)?;
+        let info = self.tls.info_of(url)?;
         let server = info.addr().to_string();
         let open = || {
             let mut filter = self.spread.open(&self.key, info.clone())?;
@@ -91,15 +84,17 @@ impl Arguments {
             let filters = self.spread.open_all(filter, &self.key, &info)?;
             Ok(Side(filters, kind))
         };
-        open().map_err(|error: Error| error.saying(|error| format!("{server}: {error}")))
+        open().map_err(|error: Error| {
+            let text = format!("{server}: {error}");
+            error.saying(text)
+        })
     }
 }
 
 /// Looks all items up on both sides, and gives `observe` those that only one of them has, with
 /// whether that is the first.
 pub fn tally(
-    reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
-    bar: &ProgressBar,
+    reading: Reading,
     (first, second): (Side, Side),
     mut observe: impl FnMut(&[(&[u8], bool)]) -> Result<(), Error>,
 ) -> Result<Tally, Error> {
@@ -127,11 +122,11 @@ pub fn tally(
                 differences.push((item, first));
             }
         }
-        progress::show_items(bar, tally.items);
-        observe(&differences)
+        observe(&differences)?;
+        Ok(tally.items)
     });
     let items = tally.items;
-    fed.map_err(|error| error.saying(|error| format!("{error}; compared {items} items")))?;
+    fed.map_err(|error| error.and(&format!("compared {items} items")))?;
     Ok(tally)
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Outcome};
 use clap::{Args, Command};
 use clap_complete::{generate_to, Shell};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const NAME: &str = "splitbloom";
 
@@ -19,30 +19,21 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, tool: Command) -> Result<Outcome, Error> {
+    pub fn run(self, mut tool: Command) -> Result<Outcome, Error> {
         let new_folder = |name: &str| {
             let path = self.folder.join(name);
             let made = fs::create_dir_all(&path);
             made.map_err(|error| Error::file(&path, error))?;
             Ok::<_, Error>(path)
         };
-        write_man_pages(tool.clone(), &new_folder("man")?)?;
-        write_completions(tool, &new_folder("completions")?)?;
+        // The command `help` says no more than the option.
+        let (pages, man) = (tool.clone().disable_help_subcommand(true), new_folder("man")?);
+        clap_mangen::generate_to(pages, &man).map_err(|error| Error::file(&man, error))?;
+        let completions = new_folder("completions")?;
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let written = generate_to(shell, &mut tool, NAME, &completions);
+            written.map_err(|error| Error::file(&completions, error))?;
+        }
         Ok(Outcome::Done)
     }
-}
-
-/// One page for the tool, and one for each command.
-fn write_man_pages(tool: Command, folder: &Path) -> Result<(), Error> {
-    // The command `help` says no more than the option.
-    let tool = tool.disable_help_subcommand(true);
-    clap_mangen::generate_to(tool, folder).map_err(|error| Error::file(folder, error))
-}
-
-fn write_completions(mut tool: Command, folder: &Path) -> Result<(), Error> {
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        let written = generate_to(shell, &mut tool, NAME, folder);
-        written.map_err(|error| Error::file(folder, error))?;
-    }
-    Ok(())
 }

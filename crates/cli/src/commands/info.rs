@@ -38,9 +38,7 @@ impl Arguments {
             true => describe::describe(&load(file)?),
             false => self.of_key().map_err(|error| match error {
                 // The name may be that of a file, with a mistake in it.
-                Error::Contents(text) => {
-                    Error::Contents(format!("{text}; nor is there a file of this name"))
-                }
+                Error::Contents(_) => error.and("nor is there a file of this name"),
                 other => other,
             })?,
         };

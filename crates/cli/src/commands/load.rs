@@ -6,11 +6,10 @@ use crate::checkpoint::{Checkpoint, Done};
 use crate::error::{Error, Outcome};
 use crate::feed::{self, Block, Reading};
 use crate::input::{await_standard_input, InputArguments};
-use crate::progress;
 use crate::target::{self, TargetArguments};
 use clap::Args;
 use creation::CreationArguments;
-use redis::cmd;
+use redis::{cmd, from_redis_value};
 use serde_json::json;
 use splitbloom_client::{Family, PartitionedFilter, Retry, UnderWay};
 use std::io::{stdout, Write};
@@ -48,12 +47,9 @@ impl Arguments {
         let assumed = self.cf.then_some(Family::Counting);
         let found = target::family(&mut filter, assumed)?;
         let family = found.or(assumed).unwrap_or(Family::Bloom);
-        let (mut reading, bar) = feed::reading("loading", &self.input, &self.target.spread)?;
+        let mut reading = feed::reading("loading", &self.input, &self.target.spread)?;
         let mut checkpoint = self.checkpoint(family, &reading)?;
-        let before = match &checkpoint {
-            Some(checkpoint) => checkpoint.read()?,
-            None => None,
-        };
+        let before = checkpoint.as_ref().map(Checkpoint::read).transpose()?.flatten();
         if let Some(done) = &before {
             self.has_kept(&mut filter, found, done)?;
         }
@@ -80,21 +76,18 @@ impl Arguments {
                 items: done.items + changes.items,
                 new: done.new + changes.changed,
             };
-            progress::show_items(&bar, done.items);
-            checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))
+            checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))?;
+            Ok(done.items)
         });
-        drop(bar);
         if let Err(error) = fed {
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| done.items > 0) {
                 checkpoint.write(&done)?;
             }
             let items = done.items + in_next_block;
             let next = self.what_next(family, &error);
-            return Err(error.saying(|error| format!("{error}; loaded {items} items{next}")));
+            return Err(error.and(&format!("loaded {items} items{next}")));
         }
-        if let Some(checkpoint) = checkpoint {
-            checkpoint.remove()?;
-        }
+        checkpoint.iter().try_for_each(Checkpoint::remove)?;
         let resumed =
             before.map_or(String::new(), |before| format!(" ({} of them before)", before.items));
         writeln!(stdout(), "{} items{resumed}, {} new", done.items, done.new)?;
@@ -105,11 +98,7 @@ impl Arguments {
     }
 
     /// The checkpoint, if an option names one.
-    fn checkpoint<F>(
-        &self,
-        family: Family,
-        reading: &Reading<F>,
-    ) -> Result<Option<Checkpoint>, Error> {
+    fn checkpoint(&self, family: Family, reading: &Reading) -> Result<Option<Checkpoint>, Error> {
         let Some(path) = &self.checkpoint else {
             return Ok(None);
         };
@@ -143,10 +132,7 @@ impl Arguments {
         let cards = filter.ask_each(Retry::Yes, |key| cmd("BF.CARD").arg(key).clone());
         let mut items = 0;
         for card in cards {
-            items += match card? {
-                redis::Value::Int(card) => u64::try_from(card).unwrap_or(0),
-                _ => 0,
-            };
+            items += from_redis_value::<u64>(card?).unwrap_or(0);
         }
         if found.is_some() && (items >= done.new || creation::forgets(filter)?) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! `splitbloom merge`: the union of filters in files.
 
 use crate::error::{Error, Outcome};
-use crate::filter_file::{load, NewFilter};
+use crate::filter_file::{load, save};
 use crate::output::{FileId, OutputArguments};
 use clap::Args;
 use splitbloom_filter::filter::{Difference, Promise};
@@ -51,10 +51,7 @@ impl Arguments {
                 .unite(&[&other], SizeLimit::Unlimited, u64::MAX, promise)
                 .map_err(|error| Error::Contents(format!("{}: {error}", path.display())))?;
         }
-        let mut file = NewFilter::new(file)?;
-        file.write_filter(&union)?;
-        file.finish()?;
-        Ok(Outcome::Done)
+        save(&union, file).map(|_| Outcome::Done)
     }
 }
 

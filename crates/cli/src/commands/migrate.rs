@@ -5,13 +5,13 @@ use crate::connect::TlsArguments;
 use crate::error::{Error, Outcome};
 use crate::feed::Reading;
 use crate::input::{InputArguments, Source};
-use crate::progress::{bar, Unit};
+use crate::progress::bar;
 use crate::sketch::{self, Sketch};
-use crate::target::{self, info_of_one, OneKey, TopologyArguments};
+use crate::target::{self, OneKey, TopologyArguments};
 use crate::transfer::{copy, Expiry};
 use clap::Args;
 use indicatif::ProgressBar;
-use redis::{cmd, ConnectionInfo, Value};
+use redis::{cmd, from_redis_value, ConnectionInfo};
 use splitbloom_client::{Family, Retry};
 use splitbloom_filter::StoredType;
 use std::ffi::OsString;
@@ -87,49 +87,37 @@ struct Servers {
     infos: [ConnectionInfo; 2],
 }
 
-/// How many keys there are of each fate.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    copied: u64,
-    equal: u64,
-    others: u64,
-}
+/// How many keys there are of each fate: copied, equal, others.
+type Tally = [u64; 3];
 
-impl Tally {
-    fn all(self) -> u64 {
-        self.copied + self.equal + self.others
-    }
-
-    /// What was done with these `keys`.
-    fn say(self, keys: &str, is_check: bool) -> String {
-        let Self { copied, equal, others } = self;
-        match is_check {
-            true => format!("{equal} {keys} are equal, {others} are missing or different"),
-            false => format!("{copied} {keys} copied, {equal} there already, {others} not copied"),
-        }
+/// What was done with these `keys`.
+fn say([copied, equal, others]: Tally, keys: &str, is_check: bool) -> String {
+    match is_check {
+        true => format!("{equal} {keys} are equal, {others} are missing or different"),
+        false => format!("{copied} {keys} copied, {equal} there already, {others} not copied"),
     }
 }
 
 /// The tallies of filters and of sketches.
 #[derive(Default)]
-struct Tallies {
-    filters: Tally,
-    sketches: Tally,
-}
+struct Tallies([Tally; 2]);
 
 impl Tallies {
-    fn of(&mut self, kind: Kind) -> &mut Tally {
-        match kind {
-            Kind::Filter(_) => &mut self.filters,
-            Kind::Sketch(_) => &mut self.sketches,
-        }
+    fn count(&mut self, kind: Kind, fate: &Fate) {
+        let of_kind = &mut self.0[usize::from(matches!(kind, Kind::Sketch(_)))];
+        of_kind[match fate {
+            Fate::Copied => 0,
+            Fate::Equal => 1,
+            Fate::Not(_) => 2,
+        }] += 1;
     }
 
     fn say(&self, is_check: bool) -> String {
-        let filters = self.filters.say("filters", is_check);
-        match self.sketches.all() {
-            0 => filters,
-            _ => format!("{filters}; {}", self.sketches.say("sketches", is_check)),
+        let [filters, sketches] = self.0;
+        let text = say(filters, "filters", is_check);
+        match sketches {
+            [0, 0, 0] => text,
+            _ => format!("{text}; {}", say(sketches, "sketches", is_check)),
         }
     }
 }
@@ -138,17 +126,14 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         self.check_files()?;
         let what = if self.check { "checking" } else { "copying" };
-        let bar = bar(what, Unit::Bytes, None);
+        let bar = bar(what, None);
         let mut tallies = Tallies::default();
         let migrated = self.migrate(&bar, &mut tallies);
         bar.finish_and_clear();
         let done = tallies.say(self.check);
-        migrated.map_err(|error: Error| error.saying(|error| format!("{error}; {done}")))?;
+        migrated.map_err(|error| error.and(&done))?;
         writeln!(stdout(), "{done}")?;
-        Ok(match tallies.filters.others + tallies.sketches.others {
-            0 => Outcome::Done,
-            _ => Outcome::No,
-        })
+        Ok(Outcome::of(tallies.0.iter().all(|[.., others]| *others == 0)))
     }
 
     /// Each filter needs all items.
@@ -173,20 +158,14 @@ impl Arguments {
             let mut servers = self.open(database)?;
             for (name, kind) in Kind::all() {
                 each_key(&mut servers, name, self.pattern.as_ref(), |servers, key| {
-                    let tally = tallies.of(kind);
-                    match self.one(servers, key, kind, bar)? {
-                        Fate::Copied => tally.copied += 1,
-                        Fate::Equal => tally.equal += 1,
-                        Fate::Not(why) => {
-                            tally.others += 1;
-                            let key = String::from_utf8_lossy(key);
-                            bar.suspend(|| eprintln!("splitbloom: {place}{key}: {why}"));
-                        }
+                    let fate = self.one(servers, key, kind, bar)?;
+                    tallies.count(kind, &fate);
+                    if let Fate::Not(why) = fate {
+                        let key = String::from_utf8_lossy(key);
+                        bar.suspend(|| eprintln!("splitbloom: {place}{key}: {why}"));
                     }
-                    bar.set_message(format!(
-                        "{} keys",
-                        tallies.filters.all() + tallies.sketches.all()
-                    ));
+                    let keys: u64 = tallies.0.as_flattened().iter().sum();
+                    bar.set_message(format!("{keys} keys"));
                     Ok(())
                 })?;
             }
@@ -204,14 +183,10 @@ impl Arguments {
             }
             (false, false) => {}
         }
-        let info = info_of_one(&self.from, &self.tls)?;
+        let info = self.tls.info_of_one(&self.from)?;
         let mut server = TopologyArguments { cluster: false }.open_key("", info)?;
         let keyspace = server.ask(Retry::Yes, |_| cmd("INFO").arg("keyspace").take())?;
-        let text = match keyspace {
-            Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Value::VerbatimString { text, .. } => text,
-            _ => String::new(),
-        };
+        let text: String = from_redis_value(keyspace).unwrap_or_default();
         let numbers = text.lines().filter_map(|line| {
             let (number, _) = line.strip_prefix("db")?.split_once(':')?;
             number.parse().ok().map(Some)
@@ -222,7 +197,7 @@ impl Arguments {
     /// Both servers, in this database or those of their URLs.
     fn open(&self, database: Option<i64>) -> Result<Servers, Error> {
         let info = |url: &str| {
-            let info = info_of_one(url, &self.tls)?;
+            let info = self.tls.info_of_one(url)?;
             let settings = info.redis_settings().clone();
             Ok::<_, Error>(match database {
                 Some(number) => info.set_redis_settings(settings.set_db(number)),
@@ -265,11 +240,10 @@ impl Arguments {
     }
 
     fn copy(&self, servers: &mut Servers, kind: Kind, bar: &ProgressBar) -> Result<(), Error> {
-        let observe = |bytes| bar.inc(bytes as u64);
         let Servers { from, to, .. } = servers;
         match kind {
-            Kind::Filter(_) => copy(from, to, self.replace, Expiry::Kept, observe),
-            Kind::Sketch(_) => sketch::copy(from, to, self.replace).map(observe),
+            Kind::Filter(_) => copy(from, to, self.replace, Expiry::Kept, bar),
+            Kind::Sketch(_) => sketch::copy(from, to, self.replace, bar),
         }
     }
 
@@ -303,15 +277,9 @@ impl Arguments {
             Ok::<_, Error>(Side(vec![filter], kind))
         };
         let sides = (side(&none, from)?, side(&self.topology, to)?);
-        let reading = Reading {
-            sources: self.input.sources()?,
-            framing: self.input.framing(),
-            block_bytes: BLOCK_BYTES,
-            from: Default::default(),
-            with_digests: false,
-            observe: |_| {},
-        };
-        let tally = compare::tally(reading, &ProgressBar::hidden(), sides, |_| Ok(()))?;
+        let (sources, framing) = (self.input.sources()?, self.input.framing());
+        let reading = Reading::new(sources, framing, BLOCK_BYTES, ProgressBar::hidden());
+        let tally = compare::tally(reading, sides, |_| Ok(()))?;
         Ok(Some(match tally.only {
             [0, 0] => Fate::Equal,
             [old, new] => Fate::Not(format!(
@@ -366,22 +334,13 @@ fn each_key(
             Err(Error::Refused(text)) if text.contains("unknown type name") => return Ok(()),
             reply => reply?,
         };
-        let unexpected = || Error::Refused(format!("SCAN returned {reply:?}"));
-        let Value::Array(parts) = &reply else {
-            return Err(unexpected());
-        };
-        let [Value::BulkString(next), Value::Array(keys)] = parts.as_slice() else {
-            return Err(unexpected());
-        };
-        for key in keys {
-            if let Value::BulkString(key) = key {
-                act(servers, key)?;
-            }
-        }
-        if next == b"0" {
+        let unexpected = |error| Error::Refused(format!("SCAN returned {error}"));
+        let keys: Vec<Vec<u8>>;
+        (cursor, keys) = from_redis_value(reply).map_err(unexpected)?;
+        keys.iter().try_for_each(|key| act(servers, key))?;
+        if cursor == b"0" {
             return Ok(());
         }
-        cursor.clone_from(next);
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome, WAY};
-use crate::filter_file::NewFilter;
+use crate::filter_file::{save, NewFilter};
 use crate::output::NewFile;
-use crate::progress::{bar, Unit};
+use crate::progress::bar;
 use crate::shrink::fetch;
-use crate::target::{info_of_one, other_module, OneKey, TopologyArguments};
+use crate::target::{other_module, OneKey, TopologyArguments};
 use crate::transfer::{copy, Expiry, Incoming, Outgoing};
 use clap::Args;
 use indicatif::ProgressBar;
@@ -53,33 +53,28 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let info = self.server.connection_info()?;
         let mut from = self.topology.open_key(&self.key, info)?;
-        let bar = bar("pulling", Unit::Bytes, None);
-        let observe = |bytes| bar.inc(bytes as u64);
-        match (&self.output, &self.to) {
+        let bar = bar("pulling", None);
+        let done = match (&self.output, &self.to) {
             (Some(path), _) if self.shrink => {
-                let filter = fetch(&mut from, observe)?;
-                let mut file = NewFilter::new(NewFile::create(path, self.replace, &[])?)?;
-                file.write_filter(&filter)?;
-                file.finish()?;
+                let filter = fetch(&mut from, &bar)?;
+                save(&filter, NewFile::create(path, self.replace, &[])?).map(drop)
             }
-            (Some(path), _) => self.to_file(&mut from, path, &bar)?,
+            (Some(path), _) => self.to_file(&mut from, path, &bar),
             (None, Some(url)) => {
                 let key = self.other_key.as_ref().unwrap_or(&self.key);
-                let info = info_of_one(url, &self.server.tls)?;
+                let info = self.server.tls.info_of_one(url)?;
                 let mut to = self.topology.open_key(key, info)?;
                 if self.shrink {
-                    let filter = fetch(&mut from, observe)?;
-                    let mut incoming = Incoming::new(&mut to, self.replace)?;
-                    incoming.load_filter(&filter, |_| {})?;
-                    incoming.finish(None)?;
+                    let filter = fetch(&mut from, &bar)?;
+                    let incoming = Incoming::new(&mut to, self.replace)?;
+                    incoming.load_filter(&filter, &ProgressBar::hidden())
                 } else {
-                    copy(&mut from, &mut to, self.replace, Expiry::None, observe)?;
+                    copy(&mut from, &mut to, self.replace, Expiry::None, &bar)
                 }
             }
-            (None, None) => return Err(Error::Usage("-o or --to is missing".into())),
-        }
-        bar.finish_and_clear();
-        Ok(Outcome::Done)
+            (None, None) => Err(Error::Usage("-o or --to is missing".into())),
+        };
+        done.map(|()| Outcome::Done)
     }
 
     fn to_file(&self, from: &mut OneKey, path: &Path, bar: &ProgressBar) -> Result<(), Error> {

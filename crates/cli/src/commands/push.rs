@@ -3,7 +3,7 @@
 use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome};
 use crate::filter_file;
-use crate::progress::{bar, Unit};
+use crate::progress::bar;
 use crate::shrink::shrink;
 use crate::target::TopologyArguments;
 use crate::transfer::Incoming;
@@ -38,33 +38,27 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let info = self.server.connection_info()?;
-        if self.shrink {
-            let mut filter = filter_file::load(&self.file)?;
-            shrink(&mut filter, None)?;
-            let mut key = self.topology.open_key(&self.key, info)?;
-            let mut incoming = Incoming::new(&mut key, self.replace)?;
-            let bar = bar("pushing", Unit::Bytes, None);
-            incoming.load_filter(&filter, |bytes| bar.inc(bytes as u64))?;
-            incoming.finish(None)?;
-            bar.finish_and_clear();
-            return Ok(Outcome::Done);
-        }
-        let failed = |error| filter_file::failed(&self.file, error);
+        let filter = match self.shrink {
+            true => {
+                let mut filter = filter_file::load(&self.file)?;
+                shrink(&mut filter, None)?;
+                Some(filter)
+            }
+            false => None,
+        };
         let mut file = filter_file::open(&self.file)?;
         let mut key = self.topology.open_key(&self.key, info)?;
         let mut incoming = Incoming::new(&mut key, self.replace)?;
-        let bar = bar("pushing", Unit::Bytes, file_bytes(&self.file));
+        let bytes = self.file.metadata().ok().filter(|_| !self.shrink);
+        let bar = bar("pushing", bytes.map(|metadata| metadata.len()));
+        if let Some(filter) = filter {
+            return incoming.load_filter(&filter, &bar).map(|()| Outcome::Done);
+        }
         let mut chunk = Vec::new();
-        while file.next(&mut chunk).map_err(failed)? {
+        while file.next(&mut chunk).map_err(|error| filter_file::failed(&self.file, error))? {
             incoming.load_chunk(&chunk)?;
             bar.inc(chunk.len() as u64);
         }
-        incoming.finish(None)?;
-        bar.finish_and_clear();
-        Ok(Outcome::Done)
+        incoming.finish(None).map(|()| Outcome::Done)
     }
-}
-
-fn file_bytes(path: &std::path::Path) -> Option<u64> {
-    path.metadata().ok().map(|metadata| metadata.len())
 }

@@ -1,7 +1,7 @@
 //! `splitbloom shrink`: a filter of a file becomes as small as its items allow.
 
 use crate::error::{Error, Outcome};
-use crate::filter_file::{load, NewFilter};
+use crate::filter_file::{load, save};
 use crate::output::{FileId, OutputArguments};
 use crate::parse;
 use crate::shrink::shrink;
@@ -36,9 +36,7 @@ impl Arguments {
         let before = filter.capacity();
         let capacity = self.capacity.map(|items| items.clamp(MIN_CAPACITY, MAX_CAPACITY));
         shrink(&mut filter, capacity)?;
-        let mut file = NewFilter::new(file)?;
-        file.write_filter(&filter)?;
-        let bytes = file.finish()?;
+        let bytes = save(&filter, file)?;
         let (name, now) = (self.output.path().display(), filter.capacity());
         writeln!(stdout(), "{name}: capacity {now} instead of {before}, {bytes} bytes")?;
         Ok(Outcome::Done)

@@ -72,12 +72,17 @@ impl Arguments {
         Ok(Outcome::Done)
     }
 
-    /// The kinds of filters, and the neighbours of the rate.
-    fn of(&self, items: u64, error: f64) -> String {
+    fn rows(&self, items: u64, error: f64) -> Vec<Row> {
         // Whatever the arguments may be is in range.
         let window = self.window.and_then(|seconds| Window::new(seconds, self.slices, false));
         let mut rows = sizing::rows(items, error);
         rows.extend(window.map(|window| sizing::forgetting(items, error, window)));
+        rows
+    }
+
+    /// The kinds of filters, and the neighbours of the rate.
+    fn of(&self, items: u64, error: f64) -> String {
+        let rows = self.rows(items, error);
         let heading = ["", "bits", "per item", "probes", "memory"].map(String::from);
         let kinds = rows.iter().map(|row| {
             [
@@ -93,8 +98,7 @@ impl Arguments {
         let heading = std::iter::once("error rate".to_string());
         let heading = heading.chain(rows.iter().map(|row| row.name.to_string()));
         let neighbours = sizing::neighbours(error).map(|error| {
-            let mut rows = sizing::rows(items, error);
-            rows.extend(window.map(|window| sizing::forgetting(items, error, window)));
+            let rows = self.rows(items, error);
             let memory = |row: &Row| memory_in_words(row.bytes.unwrap_or(row.bits.div_ceil(8)));
             let cells = std::iter::once(rounded(error)).chain(rows.iter().map(memory));
             cells.collect::<Vec<_>>()

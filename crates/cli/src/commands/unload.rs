@@ -3,7 +3,6 @@
 use crate::error::{Error, Outcome};
 use crate::feed::{self, Block};
 use crate::input::InputArguments;
-use crate::progress;
 use crate::target::{self, TargetArguments};
 use clap::Args;
 use splitbloom_client::{Family, PartitionedFilter, UnderWay};
@@ -28,8 +27,7 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let mut filter = self.target.open()?;
         target::existing(&mut filter, Some(Family::Counting))?;
-        let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("removing", &self.input, spread)?;
+        let reading = feed::reading("removing", &self.input, &self.target.spread)?;
         let layout = feed::layout(reading.framing);
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_delete(layout, &block.bytes)
@@ -43,22 +41,15 @@ impl Arguments {
             }
             items += changes.items;
             removed += changes.changed;
-            progress::show_items(&bar, items);
-            Ok(())
+            Ok(items)
         });
-        drop(bar);
         fed.map_err(|error| {
-            error.saying(|error| {
-                format!(
-                    "{error}; removed a copy of each of the first {items} items; of the next some \
-                     may be removed as well, and removing them again would remove another copy"
-                )
-            })
+            error.and(&format!(
+                "removed a copy of each of the first {items} items; of the next some may be \
+                 removed as well, and removing them again would remove another copy"
+            ))
         })?;
         writeln!(stdout(), "{items} items, {removed} removed")?;
-        Ok(match removed == items {
-            true => Outcome::Done,
-            false => Outcome::No,
-        })
+        Ok(Outcome::of(removed == items))
     }
 }

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::parse;
 use clap::Args;
 use redis::{cmd, Cmd, Value};
+use splitbloom_client::{number_of, value_of};
 use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, Retry};
 use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
 use splitbloom_filter::Seed;
@@ -92,23 +93,19 @@ impl CreationArguments {
     /// The command that creates one of the keys.
     fn reservation(&self, family: Family, partitions: Partitions, key: &[u8]) -> Cmd {
         let capacity = capacity_of_each(self.capacity.unwrap_or(CAPACITY), partitions);
-        let mut command = cmd(match family {
-            Family::Bloom => "BF.RESERVE",
-            Family::Counting => "CF.RESERVE",
-        });
+        let mut command = cmd(&family.command("RESERVE"));
         command.arg(key);
-        match family {
-            Family::Bloom => command.arg(self.error.unwrap_or(ERROR_RATE)).arg(capacity),
-            Family::Counting => command.arg(capacity),
+        match (family, self.error) {
+            (Family::Bloom, rate) => command.arg(rate.unwrap_or(ERROR_RATE)).arg(capacity),
+            (Family::Counting, Some(rate)) => command.arg(capacity).arg("ERROR").arg(rate),
+            (Family::Counting, None) => command.arg(capacity),
         };
-        if let (Family::Counting, Some(rate)) = (family, self.error) {
-            command.arg("ERROR").arg(rate);
+        if self.nonscaling {
+            match family {
+                Family::Bloom => command.arg("NONSCALING"),
+                Family::Counting => command.arg("EXPANSION").arg(0),
+            };
         }
-        match (family, self.nonscaling) {
-            (Family::Bloom, true) => command.arg("NONSCALING"),
-            (Family::Counting, true) => command.arg("EXPANSION").arg(0),
-            (_, false) => &mut command,
-        };
         for (name, value) in self.window() {
             if let Some(value) = value {
                 command.arg(name.to_uppercase()).arg(value);
@@ -124,24 +121,26 @@ impl CreationArguments {
     }
 
     /// How a filter that exists differs from the one requested.
-    fn differences(&self, partitions: &[Fields]) -> Vec<String> {
+    fn differences(&self, partitions: &[Value]) -> Vec<String> {
         let Some(first) = partitions.first() else {
             return Vec::new();
         };
         let mut differences = Vec::new();
-        if let (Some(wanted), Some(rate)) = (self.error, first.double("Error rate")) {
-            if wanted != rate {
+        if let (Some(wanted), Some(Value::Double(rate))) =
+            (self.error, value_of(first, "Error rate"))
+        {
+            if wanted != *rate {
                 differences.push(format!("an error rate of {rate} and not {wanted}"));
             }
         }
         if let Some(wanted) = self.capacity {
-            let capacity = partitions.iter().filter_map(|fields| fields.integer("Capacity"));
-            let capacity: u64 = capacity.sum();
+            let capacity: u64 =
+                partitions.iter().filter_map(|info| number_of(info, "Capacity")).sum();
             if capacity < wanted {
                 differences.push(format!("a capacity of {capacity} and not {wanted}"));
             }
         }
-        let grows = first.integer("Expansion rate").unwrap_or(0) > 0;
+        let grows = number_of(first, "Expansion rate").unwrap_or(0) > 0;
         if self.is_given() && grows == self.nonscaling {
             differences.push(match grows {
                 true => "room to grow, in spite of --nonscaling".into(),
@@ -149,7 +148,7 @@ impl CreationArguments {
             });
         }
         for (name, wanted) in self.window() {
-            let value = first.integer(name);
+            let value = number_of(first, name);
             let is_asked = wanted.is_some() || (name == "Window" && value.is_some());
             if is_asked && value != wanted {
                 let [value, wanted] = [value, wanted].map(|number| match number {
@@ -166,45 +165,12 @@ impl CreationArguments {
 /// Whether items may leave the filter by themselves.
 pub fn forgets(filter: &mut PartitionedFilter) -> Result<bool, Error> {
     let partitions = info(filter, Family::Bloom)?;
-    Ok(partitions.iter().any(|fields| fields.integer("Window").is_some()))
+    Ok(partitions.iter().any(|info| number_of(info, "Window").is_some()))
 }
 
-/// What BF.INFO or CF.INFO says of one key.
-struct Fields(Vec<(Value, Value)>);
-
-impl Fields {
-    fn integer(&self, name: &str) -> Option<u64> {
-        match self.value(name)? {
-            Value::Int(number) => u64::try_from(*number).ok(),
-            _ => None,
-        }
-    }
-
-    fn double(&self, name: &str) -> Option<f64> {
-        match self.value(name)? {
-            Value::Double(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    fn value(&self, wanted: &str) -> Option<&Value> {
-        let is_wanted = |name: &Value| match name {
-            Value::SimpleString(name) => name == wanted,
-            Value::BulkString(name) => name == wanted.as_bytes(),
-            _ => false,
-        };
-        let found = self.0.iter().find(|(name, _)| is_wanted(name));
-        found.map(|(_, value)| value)
-    }
-}
-
-/// The same for each partition.
-fn info(filter: &mut PartitionedFilter, family: Family) -> Result<Vec<Fields>, Error> {
+/// What BF.INFO or CF.INFO says of each key.
+fn info(filter: &mut PartitionedFilter, family: Family) -> Result<Vec<Value>, Error> {
     let name = family.command("INFO");
     let replies = filter.ask_each(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").clone());
-    let fields = replies.into_iter().map(|reply| match reply? {
-        Value::Map(fields) => Ok(Fields(fields)),
-        _ => Ok(Fields(Vec::new())),
-    });
-    fields.collect()
+    Ok(replies.into_iter().collect::<Result<_, _>>()?)
 }
