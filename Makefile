@@ -181,5 +181,5 @@ toolchain:
 ## PARTS=: folders of benches (core server sketch follow big cluster), or parts of one (server/growth, big/transfer);
 ##   python; fpr (false-positive rates, with PROBES=1e10 lookups a row: 45 minutes); bits (per item, and bytes per key)
 ## ITEMS=: of big, cluster, follow and python. BENCH_SIZES=10000,100000000: items of server and big. BENCH_ROUNDS=: of
-##   server and sketch. SECONDS=60: of follow. BENCH_SAVE=yes saves the tables of such runs too. See benches/*/main.rs.
+##   server, sketch and follow. SECONDS=60: of follow. BENCH_SAVE=yes saves the tables of such runs too. See benches/*/main.rs.
 ## PEER=: another module's .so to compare with, on PEER_SERVER= (a path) or the same server

@@ -5,8 +5,7 @@
 //! Run with `make bench PARTS=bits`, which sets SPLITBLOOM_SERVER and SPLITBLOOM_MODULE.
 
 use redis::Connection;
-use splitbloom_rig::server::{Server, Setup};
-use splitbloom_rig::Outcome;
+use splitbloom_rig::{Outcome, Server, Setup};
 
 /// Items per command.
 const BATCH: u64 = 1_000;
@@ -89,13 +88,13 @@ fn small_filters() -> Outcome<()> {
         let setup = setup.with("latency-tracking", "no");
         setup.with("slowlog-log-slower-than", "-1")
     };
-    let mut server = Server::start(quiet(Setup::ours()?))?;
-    let mut peer = Setup::peer()?.map(|setup| Server::start(quiet(setup))).transpose()?;
+    let server = Server::start(quiet(Setup::ours()));
+    let peer = Setup::peer()?.map(|setup| Server::start(quiet(setup)));
     println!("\n| filter | items | bytes a key | peer | over the peer |");
     println!("|---|---|---|---|---|");
     for (options, items) in SMALL {
         let ours = bytes_a_key(&mut server.connect()?, options, items)?;
-        let peers = match &mut peer {
+        let peers = match &peer {
             Some(peer) => {
                 let bytes = bytes_a_key(&mut peer.connect()?, options, items)?;
                 format!("{bytes:.0} | {:.2}", ours / bytes)
@@ -109,7 +108,7 @@ fn small_filters() -> Outcome<()> {
 }
 
 fn main() -> Outcome<()> {
-    let mut server = Server::start(Setup::ours()?)?;
+    let server = Server::start(Setup::ours());
     let connection = &mut server.connect()?;
     println!("| filter | items | bits per item | n·abs(ln e)/(ln 2)^2 | overhead |");
     println!("|---|---|---|---|---|");

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example urls 10000000 > urls.txt
 
-use splitbloom_rig::urls::write_url;
+use splitbloom_rig::write_url;
 use std::error::Error;
 use std::io::{stdout, Write};
 

@@ -1,11 +1,9 @@
 //! The life of a filter in phases, each measured by a probe.
 
-use crate::machine::touch_memory;
-use crate::session::{command, Phase, Session, FILTER};
+use crate::probe::Latencies;
+use crate::session::{bytes, command, Session, ADDS, FILTER, LIGHT_ADDS};
 use crate::{snapshot, transfer};
-use splitbloom_rig::table::Table;
 use splitbloom_rig::Outcome;
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,37 +14,36 @@ const COPY: &str = "copy";
 /// At 9.92 bits per item, a segment of 64 KiB holds 52 851 items; rounded down.
 const ITEMS_PER_SEGMENT: u64 = 50_000;
 
-/// How far a filter is filled before the other phases.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Fill {
-    /// To its capacity, less the items added after the copy and during the snapshot.
-    Full,
-    /// Just enough to touch all pages: 3300 items fill a page of 4 KiB at 9.92 bits per item, and
-    /// nine per page leave one page in e^9 = 8100 untouched.
-    Sparse,
+/// A filter's capacity, less the items added after the copy and during the snapshot.
+fn full(capacity: u64) -> u64 {
+    capacity.saturating_sub(snapshot::ADDS + capacity / ITEMS_PER_SEGMENT)
 }
 
-impl Fill {
-    fn of(self, items: u64) -> u64 {
-        match self {
-            Fill::Full => items.saturating_sub(snapshot::ADDS + items / ITEMS_PER_SEGMENT),
-            Fill::Sparse => (items * 9 / 3300).max(1),
-        }
-    }
+/// Just enough items to touch all pages: 3300 items fill a page of 4 KiB at 9.92 bits per item, and
+/// nine per page leave one page in e^9 = 8100 untouched.
+fn sparse(capacity: u64) -> u64 {
+    (capacity * 9 / 3300).max(1)
 }
 
-/// All phases of this module.
-pub fn all(session: &mut Session, fill: Fill, copied: &mut Table) -> Outcome<()> {
+/// All phases; of a peer, those that any module supports.
+pub fn all(session: &mut Session) -> Outcome<()> {
+    let (is_ours, capacity) = (session.is_ours(), session.items);
     idle(session)?;
-    session.phase("RESERVE", |session| {
-        let items = session.items;
-        session.reserve(items, &["NONSCALING"])
-    })?;
-    filling(session, fill.of(session.items))?;
-    copy(session)?;
-    adds_after_copy(session)?;
-    delete(session, "UNLINK of the copy", |session| session.run("UNLINK", &[COPY]))?;
-    snapshot::under_adds(session, "reserved", copied)?;
+    if !session.phase("RESERVE", Session::reserve)? {
+        return Ok(());
+    }
+    filling(session, if is_ours { full(capacity) } else { sparse(capacity) })?;
+    if copy(session)? {
+        if is_ours {
+            adds_after_copy(session)?;
+        }
+        delete(session, "UNLINK of the copy", |session| session.run("UNLINK", &[COPY]))?;
+    }
+    snapshot::under_adds(session, "reserved")?;
+    if !is_ours {
+        transfer(session)?;
+        return delete(session, "UNLINK", |session| session.run("UNLINK", &[FILTER]));
+    }
     load(session)?;
     transfer(session)?;
     expiry(session)?;
@@ -54,29 +51,10 @@ pub fn all(session: &mut Session, fill: Fill, copied: &mut Table) -> Outcome<()>
     delete(session, "FLUSHALL ASYNC", |session| session.run("FLUSHALL", &["ASYNC"]))
 }
 
-/// The phases that any module supports.
-pub fn of_peer(session: &mut Session, copied: &mut Table) -> Outcome<()> {
-    idle(session)?;
-    let is_created = session.phase("RESERVE", |session| {
-        let items = session.items;
-        session.reserve(items, &["NONSCALING"])
-    })?;
-    if !is_created {
-        return Ok(());
-    }
-    filling(session, Fill::Sparse.of(session.items))?;
-    if copy(session)? {
-        delete(session, "UNLINK of the copy", |session| session.run("UNLINK", &[COPY]))?;
-    }
-    snapshot::under_adds(session, "reserved", copied)?;
-    transfer(session)?;
-    delete(session, "UNLINK", |session| session.run("UNLINK", &[FILTER]))
-}
-
 /// A filter that only leaves the server.
 pub fn transfer_alone(session: &mut Session) -> Outcome<()> {
-    session.reserve(session.items, &["NONSCALING"])?;
-    session.add_lightly("touching", Fill::Sparse.of(session.items))?;
+    session.reserve()?;
+    session.send("touching", sparse(session.items), LIGHT_ADDS)?;
     transfer(session)
 }
 
@@ -87,26 +65,23 @@ fn transfer(session: &mut Session) -> Outcome<()> {
 }
 
 /// A filter that grows from the default settings.
-pub fn growth(session: &mut Session, copied: &mut Table) -> Outcome<()> {
+pub fn growth(session: &mut Session) -> Outcome<()> {
     session.phase("growth", |session| {
         let started = Instant::now();
-        session.add_lightly("growing", session.items)?;
+        session.send("growing", session.items, LIGHT_ADDS)?;
         let rate = session.items as f64 / started.elapsed().as_secs_f64() / 1e6;
-        let bytes = session.bytes_of(FILTER)? as f64;
-        Ok(Phase::Done(format!(
-            "{rate:.2} M/s, {:.3} GB, {:.1} bits per item",
-            bytes / 1e9,
-            bytes * 8.0 / session.items as f64
-        )))
+        let bytes = bytes(&mut session.client)? as f64;
+        let (gigabytes, bits) = (bytes / 1e9, bytes * 8.0 / session.items as f64);
+        Ok(format!("{rate:.2} M/s, {gigabytes:.3} GB, {bits:.1} bits per item"))
     })?;
-    snapshot::under_adds(session, "grown", copied)?;
+    snapshot::under_adds(session, "grown")?;
     delete(session, "UNLINK of the grown filter", |session| session.run("UNLINK", &[FILTER]))
 }
 
 pub fn idle(session: &mut Session) -> Outcome<()> {
     session.phase("idle", |_| {
         thread::sleep(IDLE);
-        Ok(Phase::Done("the machine alone".to_string()))
+        Ok("the machine alone".to_string())
     })?;
     Ok(())
 }
@@ -114,49 +89,39 @@ pub fn idle(session: &mut Session) -> Outcome<()> {
 /// Touches all pages first, with few commands in flight, as nearly every item takes a page fault.
 /// Then adds the rest.
 fn filling(session: &mut Session, items: u64) -> Outcome<()> {
-    let first = Fill::Sparse.of(session.items).min(items);
-    session.phase("filling, first touches", |session| {
-        let started = Instant::now();
-        session.add_lightly("touching", first)?;
-        added(session, first, started)
-    })?;
-    if items > first {
-        session.phase("filling, the rest", |session| {
-            let started = Instant::now();
-            session.add("filling", items - first)?;
-            added(session, items - first, started)
-        })?;
+    let first = sparse(session.items).min(items);
+    for (name, items, traffic) in
+        [("filling, first touches", first, LIGHT_ADDS), ("filling, the rest", items - first, ADDS)]
+    {
+        if items > 0 {
+            session.phase(name, |session| {
+                let started = Instant::now();
+                session.send("filling", items, traffic)?;
+                let rate = items as f64 / started.elapsed().as_secs_f64() / 1e6;
+                let gigabytes = bytes(&mut session.client)? as f64 / 1e9;
+                Ok(format!("{items} items, {rate:.2} M/s, {gigabytes:.3} GB"))
+            })?;
+        }
     }
     Ok(())
-}
-
-fn added(session: &mut Session, items: u64, started: Instant) -> Outcome<Phase> {
-    let rate = items as f64 / started.elapsed().as_secs_f64() / 1e6;
-    let bytes = session.bytes_of(FILTER)? as f64 / 1e9;
-    Ok(Phase::Done(format!("{items} items, {rate:.2} M/s, {bytes:.3} GB")))
 }
 
 /// This module's copy shares its bits with the original until one of the two is written to:
 /// [`adds_after_copy`] measures that later cost.
 fn copy(session: &mut Session) -> Outcome<bool> {
     session.phase("COPY", |session| {
-        session.run("CONFIG", &["RESETSTAT"])?;
-        if let Err(error) = command("COPY", &[FILTER, COPY]).query::<()>(&mut session.client) {
-            return Ok(Phase::Refused(format!("not supported: {error}")));
-        }
-        let milliseconds = session.time_in("copy")? * 1e3;
-        Ok(Phase::Done(format!("command {milliseconds:.2} ms")))
+        let copy = command("COPY", &[FILTER, COPY]);
+        let seconds = session.time_in("copy", |session| Ok(copy.exec(&mut session.client)?))?;
+        Ok(format!("command {:.2} ms", seconds * 1e3))
     })
 }
 
-/// About one item per segment of 64 KiB, so that two thirds of the segments are copied. The notes
-/// compare that with the machine's speed of writing to fresh memory.
+/// About one item per segment of 64 KiB, so that two thirds of the segments are copied.
 fn adds_after_copy(session: &mut Session) -> Outcome<()> {
     let items = session.items / ITEMS_PER_SEGMENT;
-    let fresh = touch_memory(1 << 28) / 1e9;
     session.phase("adds after COPY", |session| {
-        session.add_lightly("adding", items)?;
-        Ok(Phase::Done(format!("{items} items; fresh memory is written at {fresh:.2} GB/s")))
+        session.send("adding", items, LIGHT_ADDS)?;
+        Ok(format!("{items} items"))
     })?;
     Ok(())
 }
@@ -172,7 +137,7 @@ fn delete(
         delete(session)?;
         session.wait_for_zero("memory", "lazyfree_pending_objects")?;
         let freed = before.saturating_sub(session.info("memory", "used_memory")?);
-        Ok(Phase::Done(format!("{:.3} GB freed", freed as f64 / 1e9)))
+        Ok(format!("{:.3} GB freed", freed as f64 / 1e9))
     })?;
     Ok(())
 }
@@ -202,22 +167,21 @@ fn rewrite(session: &mut Session) -> Outcome<()> {
         session.wait_for_zero("persistence", "aof_rewrite_in_progress")?;
         let fork = session.info("stats", "latest_fork_usec")? as f64 / 1e3;
         let bytes = session.info("persistence", "aof_current_size")? as f64 / 1e9;
-        Ok(Phase::Done(format!("fork {fork:.1} ms, {bytes:.3} GB")))
+        Ok(format!("fork {fork:.1} ms, {bytes:.3} GB"))
     })?;
     session.set("appendonly", "no")
 }
 
 /// Restarts the server on the last saved file. There is nothing to probe until it has loaded.
 fn load(session: &mut Session) -> Outcome<()> {
-    session.server.restart()?;
+    session.server.restart();
     session.client = session.server.connect()?;
-    let log = fs::read_to_string(session.server.folder().join("log"))?;
+    let log = session.server.log();
     let line = log.lines().rev().find(|line| line.contains("loaded from disk: "));
     let seconds = line.and_then(|line| line.split("loaded from disk: ").nth(1)?.split(' ').next());
     let seconds: f64 = seconds.ok_or("the log does not say how long loading took")?.parse()?;
-    let bytes = session.bytes_of(FILTER)? as f64;
+    let bytes = bytes(&mut session.client)? as f64;
     let rate = format!("{:.2} GB/s", bytes / seconds / 1e9);
-    let time = Duration::from_secs_f64(seconds);
-    session.row("RDB load", Some(time), None, &rate);
+    session.row("RDB load", seconds, Latencies::NONE, &rate);
     Ok(())
 }

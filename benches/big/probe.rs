@@ -11,18 +11,24 @@
 //! it here (Tene, "How NOT to measure latency": coordinated omission).
 //!
 //! The two threads share the CPUs with the server and its load. They run at real-time priority if
-//! permitted (`chrt`, as root), so that they measure the server's delay and not their own. Stalls
-//! of the machine itself are accounted for separately (see `machine.rs`).
+//! permitted (`chrt`, as root), so that they measure the server's delay and not their own.
+//!
+//! # The machine's share
+//! Time that the machine itself takes away. A virtual CPU stops now and then for milliseconds, a
+//! busy one more often than an idle one. That latency is not the server's doing.
+//!
+//! A metronome thread on each CPU, at real-time priority, ticks twice a millisecond. When a tick is
+//! late, nothing else ran on that CPU either.
 
-use crate::machine::{overlap, record_gaps, run_delay, use_real_time_priority, Gap};
-use splitbloom_rig::Outcome;
+use splitbloom_rig::load::connect;
+use splitbloom_rig::{percentile, Outcome};
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// Between requests: a stall of 5 ms, the limit for most phases, delays five of them.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -38,23 +44,27 @@ const KEY: &str = "probe";
 const VALUE: &str = "ok";
 const REQUESTS: [&[u8]; 2] = [b"*1\r\n$4\r\nPING\r\n", b"*2\r\n$3\r\nGET\r\n$5\r\nprobe\r\n"];
 
-/// A client of the server at `socket`, whose process is `server`.
+/// A client of the server on `port`, whose process is `server`.
 pub struct Probe {
-    socket: PathBuf,
+    port: u16,
     server: u32,
 }
 
-/// What the probe measured.
+/// What the probe measured, in milliseconds; NaN if it did not.
 #[derive(Clone, Copy)]
 pub struct Latencies {
     /// The maximum: the longest time from when a request was due to its reply.
-    pub max: Duration,
+    pub max: f64,
     /// The median of the maxima of each second. A virtual CPU stops for some ten milliseconds now
     /// and then, and what happens once in twelve seconds says more about the machine than about the
     /// server.
-    pub typical: Duration,
+    pub typical: f64,
     /// The maximum, excluding time in which the server or the probe had no CPU.
-    pub max_own: Duration,
+    pub max_own: f64,
+}
+
+impl Latencies {
+    pub const NONE: Self = Self { max: f64::NAN, typical: f64::NAN, max_own: f64::NAN };
 }
 
 /// The sender's message to the receiver that it is done.
@@ -65,15 +75,15 @@ struct End {
 }
 
 impl Probe {
-    /// A probe of the server on `socket`, process `server`.
-    pub fn new(socket: PathBuf, server: u32, client: &mut redis::Connection) -> Outcome<Self> {
+    /// A probe of the server on `port`, process `server`.
+    pub fn new(port: u16, server: u32, client: &mut redis::Connection) -> Outcome<Self> {
         redis::cmd("SET").arg(KEY).arg(VALUE).query::<()>(client)?;
-        Ok(Self { socket, server })
+        Ok(Self { port, server })
     }
 
     /// Runs `work` under the probe.
     pub fn during<T>(&self, work: impl FnOnce() -> Outcome<T>) -> Outcome<(T, Latencies)> {
-        let mut to = UnixStream::connect(&self.socket)?;
+        let mut to = connect(self.port)?;
         let mut from = to.try_clone()?;
         from.set_read_timeout(Some(PATIENCE))?;
         let (end, is_over) = (End::default(), AtomicBool::new(false));
@@ -133,7 +143,7 @@ fn due(start: Instant, index: usize) -> Instant {
 }
 
 /// Sends requests when they are due, and records the server's run delay.
-fn send(to: &mut UnixStream, start: Instant, server: u32, end: &End) -> io::Result<Vec<Duration>> {
+fn send(to: &mut TcpStream, start: Instant, server: u32, end: &End) -> io::Result<Vec<Duration>> {
     let mut run_delays = Vec::new();
     loop {
         let index = run_delays.len();
@@ -151,63 +161,30 @@ fn send(to: &mut UnixStream, start: Instant, server: u32, end: &End) -> io::Resu
 }
 
 /// Records when each reply arrived.
-fn receive(from: &mut UnixStream, end: &End) -> io::Result<Vec<Instant>> {
+fn receive(from: &mut TcpStream, end: &End) -> io::Result<Vec<Instant>> {
     let (mut bytes, mut replied) = ([0; 4096], Vec::new());
-    let mut reader = Reader::default();
     while end.requests.load(Ordering::Acquire) == 0
         || replied.len() < end.requests.load(Ordering::Acquire)
     {
         let len = from.read(&mut bytes)?;
         let now = Instant::now();
-        let complete = reader.count_replies(&bytes[..len])?;
+        let new = &bytes[..len];
+        // `+PONG`, `$2` and the line `ok`, or `$-1` after FLUSHALL has deleted the key.
+        if len == 0 || !new.iter().all(|byte| b"+PONG$2ok-1\r\n".contains(byte)) {
+            let text = String::from_utf8_lossy(new);
+            return Err(io::Error::other(format!("unexpected reply to a probe: {text}")));
+        }
+        let complete = new.iter().filter(|byte| matches!(byte, b'+' | b'$')).count();
         replied.resize(replied.len() + complete, now);
     }
     Ok(replied)
-}
-
-/// Counts replies: `+PONG`, `$2` and the line that follows, or `$-1` after FLUSHALL has deleted the
-/// key.
-#[derive(Default)]
-struct Reader {
-    line: Vec<u8>,
-    is_after_length: bool,
-}
-
-impl Reader {
-    /// The number of replies that end in these bytes.
-    fn count_replies(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut complete = 0;
-        for byte in bytes {
-            self.line.push(*byte);
-            if *byte != b'\n' {
-                continue;
-            }
-            self.is_after_length = match (self.line.as_slice(), self.is_after_length) {
-                (b"$2\r\n", false) => true,
-                (b"+PONG\r\n" | b"$-1\r\n", false) | (b"ok\r\n", true) => {
-                    complete += 1;
-                    false
-                }
-                (other, _) => {
-                    let text = String::from_utf8_lossy(other);
-                    return Err(io::Error::other(format!("unexpected reply to a probe: {text}")));
-                }
-            };
-            self.line.clear();
-        }
-        if bytes.is_empty() {
-            return Err(io::Error::other("the server closed a probe's connection"));
-        }
-        Ok(complete)
-    }
 }
 
 /// Computes each latency and the machine's share of it: the server waited for a CPU, or a CPU stood
 /// still that the server, the sender or the receiver was on. These may coincide, so the share is
 /// the longest of them, not the sum.
 fn latencies(start: Instant, recorded: &Recorded) -> Latencies {
-    let mut after = 0;
-    let mut all: Vec<Latency> = Vec::new();
+    let (mut after, mut all, mut max_own) = (0, Vec::new(), Duration::ZERO);
     for (index, replied) in recorded.replied.iter().enumerate() {
         let (from, to) = (due(start, index), *replied);
         while after + 1 < recorded.run_delays.len() && due(start, after) < to {
@@ -216,21 +193,69 @@ fn latencies(start: Instant, recorded: &Recorded) -> Latencies {
         let waited = recorded.run_delays[after].saturating_sub(recorded.run_delays[index]);
         let stalls = recorded.gaps.iter().map(|gaps| overlap(gaps, from, to));
         let whole = to.saturating_duration_since(from);
-        let machine = stalls.fold(waited, Duration::max);
-        all.push(Latency { whole, own: whole.saturating_sub(machine) });
+        max_own = max_own.max(whole.saturating_sub(stalls.fold(waited, Duration::max)));
+        all.push(whole);
     }
-    let max_of = |latencies: &[Latency]| latencies.iter().map(|latency| latency.whole).max();
-    let mut seconds: Vec<Duration> = all.chunks(PER_SECOND).filter_map(max_of).collect();
-    seconds.sort_unstable();
-    Latencies {
-        max: seconds.last().copied().unwrap_or_default(),
-        typical: seconds.get(seconds.len() / 2).copied().unwrap_or_default(),
-        max_own: all.iter().map(|latency| latency.own).max().unwrap_or_default(),
-    }
+    let seconds = all.chunks(PER_SECOND).filter_map(|second| second.iter().max());
+    let mut seconds: Vec<f64> = seconds.map(|max| max.as_secs_f64() * 1e3).collect();
+    seconds.sort_by(f64::total_cmp);
+    let (max, typical) = (percentile(&seconds, 1.0), seconds[seconds.len() / 2]);
+    Latencies { max, typical, max_own: max_own.as_secs_f64() * 1e3 }
 }
 
+const TICK: Duration = Duration::from_micros(500);
+/// An undisturbed tick is up to 0.1 ms late.
+const LATE: Duration = Duration::from_micros(200);
+
+/// An interval in which a CPU stood still.
 #[derive(Clone, Copy)]
-struct Latency {
-    whole: Duration,
-    own: Duration,
+struct Gap {
+    from: Instant,
+    to: Instant,
+}
+
+/// Ticks on CPU `number` from when all threads are `ready` until `is_over`; returns the gaps.
+fn record_gaps(number: usize, ready: &Barrier, is_over: &AtomicBool) -> Vec<Gap> {
+    on_this_thread("taskset", &["--cpu-list", "--pid", &number.to_string()]);
+    use_real_time_priority();
+    ready.wait();
+    let mut gaps = Vec::new();
+    while !is_over.load(Ordering::Acquire) {
+        let from = Instant::now() + TICK;
+        thread::sleep(TICK);
+        let to = Instant::now();
+        if to.saturating_duration_since(from) > LATE {
+            gaps.push(Gap { from, to });
+        }
+    }
+    gaps
+}
+
+/// How much of an interval the gaps cover.
+fn overlap(gaps: &[Gap], from: Instant, to: Instant) -> Duration {
+    let first = gaps.partition_point(|gap| gap.to <= from);
+    let inside = gaps[first..].iter().take_while(|gap| gap.from < to);
+    inside.map(|gap| gap.to.min(to).saturating_duration_since(gap.from.max(from))).sum()
+}
+
+/// Gives this thread real-time priority if permitted: the lowest one, which still precedes every
+/// thread without it.
+fn use_real_time_priority() {
+    on_this_thread("chrt", &["--fifo", "--pid", "1"]);
+}
+
+fn on_this_thread(program: &str, arguments: &[&str]) {
+    let path = fs::read_link("/proc/thread-self").unwrap_or_default();
+    let mut command = Command::new(program);
+    command.args(arguments).arg(path.file_name().unwrap_or_default());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok();
+}
+
+/// How long the main thread of a process has been runnable without a CPU, since it started: the
+/// second field of its `schedstat`.
+fn run_delay(process: u32) -> Option<Duration> {
+    let path = format!("/proc/{process}/task/{process}/schedstat");
+    let text = fs::read_to_string(path).ok()?;
+    let nanoseconds = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
 }

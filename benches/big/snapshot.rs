@@ -8,9 +8,7 @@
 //! freed memory that the server's allocator gives back meanwhile is the child's alone afterwards.
 //! So nothing freed may be left when the snapshot begins.
 
-use crate::session::{Phase, Session, FILTER};
-use crate::traffic::Traffic;
-use splitbloom_rig::table::Table;
+use crate::session::{Session, SINGLE_ADDS};
 use splitbloom_rig::Outcome;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,81 +22,69 @@ const DELAY: &str = "2000000";
 /// exited.
 const PAUSE: Duration = Duration::from_millis(50);
 
-pub fn table() -> Table {
-    Table::new(&[
-        "module",
-        "filter",
-        "items",
-        "adds",
-        "adding, s",
-        "copied, MB",
-        "copied without adds, MB",
-        "KB copied per add",
-        "KB per add, net",
-        "fork, ms",
-        "saving, s",
-        "child outlived the adds",
-    ])
-}
-
 /// Runs BGSAVE, first without and then with 200 000 BF.ADD of new items meanwhile, on a filter that
 /// is `reserved` or has `grown`.
-pub fn under_adds(session: &mut Session, filter: &str, copied: &mut Table) -> Outcome<()> {
+pub fn under_adds(session: &mut Session, filter: &str) -> Outcome<()> {
     session.run("MEMORY", &["PURGE"])?;
     session.set("rdb-key-save-delay", DELAY)?;
     let mut idle = 0;
     session.phase(&format!("BGSAVE, {filter}"), |session| {
-        let (_, time) = save(session, 0)?;
-        idle = session.info("persistence", "rdb_last_cow_size")?;
-        Ok(Phase::Done(format!(
-            "fork {:.1} ms, {:.1} MB copied, {time:.1} s",
-            session.info("stats", "latest_fork_usec")? as f64 / 1e3,
-            idle as f64 / 1e6
-        )))
+        let saved = save(session, 0)?;
+        idle = saved.copied;
+        let (copied, time) = (idle as f64 / 1e6, saved.time);
+        Ok(format!("fork {:.1} ms, {copied:.1} MB copied, {time:.1} s", saved.fork))
     })?;
     session.phase(&format!("BGSAVE under adds, {filter}"), |session| {
-        let (adding, saving) = save(session, ADDS)?;
-        let fork = session.info("stats", "latest_fork_usec")? as f64 / 1e3;
-        let bytes = session.info("persistence", "rdb_last_cow_size")?;
-        let per_add = |bytes: u64| bytes as f64 / ADDS as f64 / 1e3;
-        let (gross, net) = (per_add(bytes), per_add(bytes.saturating_sub(idle)));
-        copied.row(&[
-            session.module.clone(),
-            filter.to_string(),
-            session.items.to_string(),
-            ADDS.to_string(),
-            format!("{:.2}", adding.time),
-            format!("{:.1}", bytes as f64 / 1e6),
-            format!("{:.1}", idle as f64 / 1e6),
-            format!("{gross:.2}"),
-            format!("{net:.2}"),
-            format!("{fork:.1}"),
-            format!("{saving:.1}"),
-            if adding.was_covered { "yes" } else { "no" }.to_string(),
+        let saved = save(session, ADDS)?;
+        let Saved { adding, fork, copied, time, .. } = saved;
+        let per_add = |bytes: u64| format!("{:.2}", bytes as f64 / ADDS as f64 / 1e3);
+        let gross = per_add(copied);
+        session.settings.table("cow").row(&[
+            ("module", &session.module),
+            ("filter", &filter),
+            ("items", &session.items),
+            ("adds", &ADDS),
+            ("adding, s", &format!("{adding:.2}")),
+            ("copied, MB", &format!("{:.1}", copied as f64 / 1e6)),
+            ("copied without adds, MB", &format!("{:.1}", idle as f64 / 1e6)),
+            ("KB copied per add", &gross),
+            ("KB per add, net", &per_add(copied.saturating_sub(idle))),
+            ("fork, ms", &format!("{fork:.1}")),
+            ("saving, s", &format!("{time:.1}")),
+            ("child outlived the adds", &if saved.was_covered { "yes" } else { "no" }),
         ]);
-        Ok(Phase::Done(format!("fork {fork:.1} ms, {gross:.2} KB copied per add")))
+        Ok(format!("fork {fork:.1} ms, {gross} KB copied per add"))
     })?;
     session.set("rdb-key-save-delay", "0")
 }
 
-struct Adding {
-    time: f64,
+/// How a save went, in seconds, and its fork in milliseconds.
+struct Saved {
+    adding: f64,
+    /// Whether the child outlived the adds.
     was_covered: bool,
+    time: f64,
+    fork: f64,
+    /// In bytes.
+    copied: u64,
 }
 
-/// Saves, adds meanwhile, and waits for the save to finish; returns how the adds went and the total
-/// time.
-fn save(session: &mut Session, adds: u64) -> Outcome<(Adding, f64)> {
+/// Saves, adds meanwhile, and waits for the save to finish.
+fn save(session: &mut Session, adds: u64) -> Outcome<Saved> {
     let started = Instant::now();
     session.run("BGSAVE", &[])?;
     let forked = Instant::now();
-    session.send("adding", adds, &Traffic::single_items("BF.ADD", FILTER))?;
-    let adding = Adding {
-        time: forked.elapsed().as_secs_f64(),
-        was_covered: session.info("persistence", "rdb_bgsave_in_progress")? == 1,
-    };
+    session.send("adding", adds, SINGLE_ADDS)?;
+    let adding = forked.elapsed().as_secs_f64();
+    let was_covered = session.info("persistence", "rdb_bgsave_in_progress")? == 1;
     while session.info("persistence", "rdb_bgsave_in_progress")? == 1 {
         thread::sleep(PAUSE);
     }
-    Ok((adding, started.elapsed().as_secs_f64()))
+    Ok(Saved {
+        adding,
+        was_covered,
+        time: started.elapsed().as_secs_f64(),
+        fork: session.info("stats", "latest_fork_usec")? as f64 / 1e3,
+        copied: session.info("persistence", "rdb_last_cow_size")?,
+    })
 }

@@ -1,7 +1,6 @@
 //! What all contenders share: bits, items, number of probes.
 
 use splitbloom_filter::bloom::sizing::shape_for;
-use std::fmt;
 
 const BITS_PER_MEGABYTE: u64 = 8 << 20;
 /// Large enough that rounding up to whole sub-bitmaps does not affect the bits per item.
@@ -43,12 +42,5 @@ impl Case {
 
     pub fn bits_per_item(&self) -> f64 {
         self.num_bits as f64 / self.capacity as f64
-    }
-}
-
-impl fmt::Display for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { megabytes, error_rate, capacity, num_hashes, .. } = self;
-        write!(f, "{megabytes} MB, error rate {error_rate}: {capacity} items, {num_hashes} probes")
     }
 }

@@ -1,9 +1,7 @@
 //! What is timed: an operation, in a mode, on a slice of items prepared beforehand.
 
 use crate::items::{Items, Kind};
-use crate::mode::Mode;
 use splitbloom_harness::splitmix64;
-use std::fmt;
 
 /// Operations per timing: some milliseconds, long against the clock's 30 ns. Their items are
 /// 1.2 MB, read sequentially, which the hardware prefetches and which costs all contenders the
@@ -19,51 +17,73 @@ pub enum Operation {
     Insert,
 }
 
+/// How operations follow each other, which determines the memory-level parallelism.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// One at a time, the next starting after the previous result: a single-item command, with
+    /// thousands of server instructions between two of them.
+    Dependent,
+    /// One at a time in a loop: the CPU starts the next operations while the first waits for
+    /// memory.
+    Independent,
+    /// In batches of 32 items, through the contender's batch function if it has one.
+    Batch,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Task {
     pub operation: Operation,
     pub mode: Mode,
 }
 
-const fn task(operation: Operation, mode: Mode) -> Task {
-    Task { operation, mode }
-}
-
 /// The tasks on a filter while it fills.
-pub const INSERTS: [Task; 3] = [
-    task(Operation::Insert, Mode::Dependent),
-    task(Operation::Insert, Mode::Independent),
-    task(Operation::Insert, Mode::Batch),
+pub const INSERTS: [Task; 3] = in_each_mode(Operation::Insert);
+/// The tasks on a full filter: in each mode, and in batches.
+pub const LOOKUPS: [Task; 3] = in_each_mode(Operation::Lookup);
+pub const LOOKUPS_IN_BATCHES: [Task; 2] = [
+    Task { operation: Operation::LookupOfPresent, mode: Mode::Batch },
+    Task { operation: Operation::LookupOfAbsent, mode: Mode::Batch },
 ];
 
-/// The tasks on a full filter.
-pub const LOOKUPS: [Task; 5] = [
-    task(Operation::Lookup, Mode::Dependent),
-    task(Operation::Lookup, Mode::Independent),
-    task(Operation::Lookup, Mode::Batch),
-    task(Operation::LookupOfPresent, Mode::Batch),
-    task(Operation::LookupOfAbsent, Mode::Batch),
-];
+const fn in_each_mode(operation: Operation) -> [Task; 3] {
+    [
+        Task { operation, mode: Mode::Dependent },
+        Task { operation, mode: Mode::Independent },
+        Task { operation, mode: Mode::Batch },
+    ]
+}
 
 /// Upper bound on present items looked up per round: half of each mixed slice, one whole slice, and
 /// an allowance for chance.
 pub const PRESENT_IN_A_ROUND: u64 = 3 * SLICE / 2 + SLICE + SLICE / 50;
 
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lookup => "lookup",
-            Self::LookupOfPresent => "lookup, present",
-            Self::LookupOfAbsent => "lookup, absent",
-            Self::Insert => "insert",
-        })
-    }
+/// Absent items looked up before timing, because the previous contender has left its own data in
+/// the caches: enough to touch each line of 1 MB, the size that fits in a cache.
+const WARM_UP_ITEMS: u64 = 50_000;
+pub const WARM_UP: Task = Task { operation: Operation::LookupOfAbsent, mode: Mode::Independent };
+
+/// Items for warming up, never in any filter.
+pub fn warm_up_items() -> Items {
+    // Far above the numbers of items looked up as absent.
+    Items::of(((1 << 50)..(1 << 50) + WARM_UP_ITEMS).map(|n| Kind::Absent.number(n)))
 }
 
-/// The items of one task, and how many of them are in the filter.
-pub struct Slice {
-    pub items: Items,
-    pub present: u64,
+impl Task {
+    /// What the tables call the operation and the mode.
+    pub fn names(self) -> [&'static str; 2] {
+        let operation = match self.operation {
+            Operation::Lookup => "lookup",
+            Operation::LookupOfPresent => "lookup, present",
+            Operation::LookupOfAbsent => "lookup, absent",
+            Operation::Insert => "insert",
+        };
+        let mode = match self.mode {
+            Mode::Dependent => "dependent",
+            Mode::Independent => "independent",
+            Mode::Batch => "batch of 32",
+        };
+        [operation, mode]
+    }
 }
 
 /// Makes slices. No item repeats, unless the present items run out.
@@ -80,8 +100,8 @@ impl Slices {
         Self { num_present, next_present: 0, next_absent: 0, next_new: 0 }
     }
 
-    /// Items for an operation.
-    pub fn make(&mut self, operation: Operation, len: u64) -> Slice {
+    /// Items for an operation, and how many of them are in the filter.
+    pub fn make(&mut self, operation: Operation, len: u64) -> (Items, u64) {
         let mut present = 0;
         let numbers = (0..len).map(|_| match operation {
             Operation::Insert => next(Kind::New, &mut self.next_new),
@@ -96,7 +116,7 @@ impl Slices {
                 Kind::Present.number(number % self.num_present)
             }
         });
-        Slice { items: Items::of(numbers), present }
+        (Items::of(numbers), present)
     }
 }
 
@@ -109,4 +129,21 @@ fn next(kind: Kind, counter: &mut u64) -> u64 {
 /// of the others.
 fn is_tails(number: u64) -> bool {
     splitmix64(number) & 1 == 0
+}
+
+/// Prevents later instructions from starting before earlier ones complete.
+///
+/// Choosing the next item by the last result is not enough: the result depends on branches, and the
+/// CPU speculates past them to the next item. The fence itself adds a few nanoseconds, the same for
+/// all contenders.
+#[inline(always)]
+#[allow(unsafe_code, reason = "an instruction that has no safe function")]
+pub fn wait_for_result() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a fence accesses no memory; SSE2 is part of every x86-64.
+    unsafe {
+        std::arch::x86_64::_mm_lfence();
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }

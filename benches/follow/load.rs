@@ -5,13 +5,12 @@ use super::{args, follow, item, reserve, KEY};
 use redis::{cmd, Connection};
 use splitbloom_client::Follower;
 use splitbloom_rig::info::number;
-use splitbloom_rig::server::{Server, Setup};
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
+use splitbloom_rig::{in_words, named, percentile, Outcome, Server, Settings, Setup};
 use std::sync::mpsc::{channel, Receiver};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+const SECONDS: u64 = 60;
 const BATCH: u64 = 100;
 const INTERVAL: Duration = Duration::from_millis(10);
 const FOLLOWERS: usize = 10;
@@ -55,14 +54,17 @@ fn sent(db: &mut Connection) -> Outcome<u64> {
     Ok(all - number(db, "stats", "total_net_repl_output_bytes")?)
 }
 
-pub fn run(duration: Duration) -> Outcome<Table> {
-    let mut primary = Server::start(Setup::ours()?)?;
+pub fn run(settings: &mut Settings) -> Outcome<()> {
+    // Any duration will do for the documents.
+    let seconds = named("BENCH_SECONDS").map_or(Ok(SECONDS), |text| text.parse())?;
+    let duration = Duration::from_secs(seconds);
+    let primary = Server::start(Setup::ours());
     let mut db = primary.connect()?;
     reserve(&mut db, duration.as_secs() * 10_000 + 1)?;
     let mut replicas = Vec::new();
     for _ in 0..REPLICAS {
         let address = format!("127.0.0.1 {}", primary.port());
-        let mut replica = Server::start(Setup::ours()?.with("replicaof", &address))?;
+        let replica = Server::start(Setup::ours().with("replicaof", &address));
         replica.connect()?;
         replicas.push(replica);
     }
@@ -101,43 +103,28 @@ pub fn run(duration: Duration) -> Outcome<Table> {
 
     let on_replica = (0..FOLLOWERS).filter(|n| n % servers.len() == 1).count() as u64;
     let bytes = sent(&mut of_replica)?.saturating_sub(before);
-    let mut table = Table::new(&[
-        "followers of",
-        "items",
-        "median, ms",
-        "99 %, ms",
-        "99.9 %, ms",
-        "largest, ms",
-        "denied",
-        "largest staleness, ms",
-        "bytes an item",
-    ]);
-    for (server, name) in [(0, "the primary"), (1, "a replica"), (2, "another replica")] {
-        let of_it = seen.iter().enumerate().filter(|(n, _)| n % servers.len() == server);
-        let of_it: Vec<&Seen> = of_it.map(|(_, seen)| seen).collect();
+    for (server, name) in ["the primary", "a replica", "another replica"].iter().enumerate() {
+        let of_it: Vec<&Seen> = seen.iter().skip(server).step_by(servers.len()).collect();
         let mut delays: Vec<f64> = of_it.iter().flat_map(|seen| seen.delays.clone()).collect();
         delays.sort_by(f64::total_cmp);
-        let at =
-            |share: f64| format!("{:.2}", delays[((delays.len() - 1) as f64 * share) as usize]);
+        let at = |share| in_words(percentile(&delays, share), 2);
         let denied: u64 = of_it.iter().map(|seen| seen.denied).sum();
         if server == 0 && denied > 0 {
             return Err(format!("{denied} lookups denied what the copy claimed to have").into());
         }
         let staleness = of_it.iter().map(|seen| seen.staleness).fold(0.0, f64::max);
-        table.row(&[
-            name.to_string(),
-            count.to_string(),
-            at(0.5),
-            at(0.99),
-            at(0.999),
-            at(1.0),
-            denied.to_string(),
-            format!("{staleness:.0}"),
-            match server {
-                1 => format!("{:.1}", bytes as f64 / (count * on_replica) as f64),
-                _ => String::new(),
-            },
+        let of_item = if server == 1 { bytes as f64 } else { f64::NAN };
+        settings.table("follow-load").row(&[
+            ("followers of", name),
+            ("items", &count),
+            ("median, ms", &at(0.5)),
+            ("99 %, ms", &at(0.99)),
+            ("99.9 %, ms", &at(0.999)),
+            ("largest, ms", &at(1.0)),
+            ("denied", &denied),
+            ("largest staleness, ms", &in_words(staleness, 0)),
+            ("bytes an item", &in_words(of_item / (count * on_replica) as f64, 1)),
         ]);
     }
-    Ok(table)
+    Ok(())
 }

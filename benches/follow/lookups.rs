@@ -3,14 +3,12 @@
 use super::{args, follow, item, reserve, Item, KEY};
 use redis::{cmd, Connection};
 use splitbloom_client::Follower;
-use splitbloom_rig::server::{Server, Setup};
-use splitbloom_rig::statistics::median;
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
+use splitbloom_rig::{rounds, Outcome, Rounds, Server, Settings, Setup};
 use std::hint::black_box;
 use std::thread;
 use std::time::Instant;
 
+const ITEMS: u64 = 10_000_000;
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 5;
 const PACKED: usize = 4096;
@@ -80,8 +78,9 @@ fn each_on(threads: usize, items: &[Item], look_up: impl Fn(&[Item]) + Sync) {
     });
 }
 
-pub fn run(items: u64) -> Outcome<Table> {
-    let mut server = Server::start(Setup::ours()?)?;
+pub fn run(settings: &mut Settings) -> Outcome<()> {
+    let items = settings.number("ITEMS", ITEMS)?;
+    let server = Server::start(Setup::ours());
     let mut db = server.connect()?;
     reserve(&mut db, items)?;
     for first in (0..items).step_by(1 << 16) {
@@ -91,19 +90,23 @@ pub fn run(items: u64) -> Outcome<Table> {
         add.exec(&mut db)?;
     }
     let follower = follow(&server)?;
-    let mut times = vec![Vec::new(); Way::ALL.len()];
-    for round in 0..ROUNDS {
-        for ((way, _, number), times) in Way::ALL.into_iter().zip(&mut times) {
+    let mut figures: [[Rounds; 2]; Way::ALL.len()] = Default::default();
+    for round in rounds("lookups", settings.rounds(ROUNDS)?) {
+        for ((way, _, number), [rate, time]) in Way::ALL.into_iter().zip(&mut figures) {
             let number = number as u64;
             let asked = (0..number).map(|n| item((n + round as u64 * number) * 7919 % (2 * items)));
-            times.push(way.time(&mut db, &follower, &asked.collect::<Vec<_>>())?);
+            let ns = way.time(&mut db, &follower, &asked.collect::<Vec<_>>())?;
+            rate.push(1e3 / ns);
+            time.push(ns);
         }
     }
-    let mut table = Table::new(&["items", "lookups", "million a second", "ns each"]);
-    for ((_, name, _), times) in Way::ALL.into_iter().zip(times) {
-        let ns = median(&times);
-        let (rate, ns) = (format!("{:.2}", 1e3 / ns), format!("{ns:.0}"));
-        table.row(&[items.to_string(), name.to_string(), rate, ns]);
+    for ((_, name, _), [rate, time]) in Way::ALL.iter().zip(&figures) {
+        settings.table("follow-lookups").row(&[
+            ("items", &items),
+            ("lookups", name),
+            ("million a second", &rate.median(2)),
+            ("ns each", &time.median(0)),
+        ]);
     }
-    Ok(table)
+    Ok(())
 }

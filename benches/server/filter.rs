@@ -1,19 +1,20 @@
-//! A server with one filter that is created, filled and emptied again and again.
+//! A module with a filter in one state and of one size, ready to be measured.
 
-use super::contender::check;
-use super::load::{Items, Load, Sent};
-use super::workload::{Measured, Workload, BATCH, FILTER};
-use redis::{Connection, Value};
+use super::command::*;
+use redis::{cmd, Connection};
 use splitbloom_rig::info::microseconds_in;
-use splitbloom_rig::process::cpu_seconds;
-use splitbloom_rig::server::{Server, Setup};
-use splitbloom_rig::Outcome;
-use std::collections::btree_map::{BTreeMap, Entry};
+use splitbloom_rig::load::{Items, Load, Renewal, Sent};
+use splitbloom_rig::{cpu_seconds, percent, Outcome, Rounds, Server, Setup};
+use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
-/// Small filters are filled again until a round has lasted this long: several thousand times the
-/// server's microsecond, and fifty of the kernel's ticks.
+/// Duration of one round of a command: some hundred thousand commands, several thousand times the
+/// server's microsecond, with an error of 2 % in the kernel's count of CPU time.
 const ROUND: Duration = Duration::from_millis(500);
+/// From this size on a filter is half filled before measuring, so that all of its memory has been
+/// touched, and has room for all adds of a run; a smaller one is recreated.
+pub const LARGE: u64 = 50_000_000;
 /// The error rate of reserved filters; also the default of both modules.
 const ERROR_RATE: &str = "0.01";
 /// Numbers from here on are never added.
@@ -21,250 +22,244 @@ const ABSENT: u64 = 1 << 40;
 /// Lookups of absent items: at 1 %, 10^4 false positives, or a confidence interval of ±2 % of the
 /// rate.
 const LOOKUPS: u64 = 1_000_000;
-/// Standard deviations: 95 % confidence.
-const CONFIDENCE: f64 = 1.96;
+/// A run makes some thousand checks; chance fails one of them in 10^13, e^-30.
+const IMPROBABLE: f64 = 30.0;
 
-/// How a filter begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// Created by its first add.
-    Default,
-    /// For exactly the items that it will have.
-    Reserved,
+/// How a round of adds goes on.
+#[derive(Clone, Copy)]
+pub enum Adds {
+    /// Into an empty filter until it has its size, again and again.
+    Fill,
+    /// Into filters that are recreated long before they are full, without a pause.
+    Stream,
+    /// Beyond what is there: so many items.
+    Further(u64),
 }
 
-impl Start {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Default => "grown",
-            Self::Reserved => "reserved",
-        }
-    }
+/// What is created.
+#[derive(Clone)]
+pub struct Kind {
+    /// The items that it will have.
+    pub size: u64,
+    /// The command that creates it; without one, its first add does, with the default settings.
+    pub creation: Option<Vec<String>>,
 }
 
-/// The commands on a kind of filter.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    Bloom,
-    Cuckoo,
-}
-
-impl Family {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bloom => "BF",
-            Self::Cuckoo => "CF",
-        }
+impl Kind {
+    pub fn grown(size: u64) -> Self {
+        Self { size, creation: None }
     }
 
-    pub fn adding(self) -> Workload {
-        match self {
-            Self::Bloom => Workload::MultiAdd,
-            Self::Cuckoo => Workload::CuckooAdd,
-        }
-    }
-
-    pub fn looking_up(self) -> &'static [Workload] {
-        match self {
-            Self::Bloom => &[Workload::MultiExists],
-            Self::Cuckoo => &[Workload::CuckooExists, Workload::CuckooCount],
-        }
-    }
-
-    pub fn deleting(self) -> Option<Workload> {
-        (self == Self::Cuckoo).then_some(Workload::CuckooDelete)
-    }
-
-    fn reservation(self, items: u64) -> Vec<String> {
-        let items = items.to_string();
-        let words: &[&str] = match self {
-            Self::Bloom => &["BF.RESERVE", FILTER, ERROR_RATE, &items, "NONSCALING"],
-            Self::Cuckoo => &["CF.RESERVE", FILTER, &items],
+    /// Of the family `BF` or `CF`, for exactly the items that it will have.
+    pub fn reserved(family: &str, size: u64) -> Self {
+        let line = match family {
+            "BF" => format!("BF.RESERVE {FILTER} {ERROR_RATE} {size} NONSCALING"),
+            _ => format!("CF.RESERVE {FILTER} {size}"),
         };
-        words.iter().map(ToString::to_string).collect()
+        Self { size, creation: Some(line.split(' ').map(str::to_string).collect()) }
     }
 }
 
 pub struct Filter {
     // Dropped in this order: connections before the server.
-    loads: BTreeMap<Workload, Load>,
+    /// By command, its items, and whether the load renews the filter.
+    loads: HashMap<(&'static str, usize, bool), Load>,
     pub connection: Connection,
-    server: Server,
+    pub server: Server,
+    kind: Kind,
+    adds: Adds,
+    /// Numbers of the items present. Those above were never added.
+    present: Range<u64>,
 }
 
 impl Filter {
-    pub fn start(setup: Setup) -> Outcome<Self> {
-        let mut server = Server::start(setup)?;
-        Ok(Self { loads: BTreeMap::new(), connection: server.connect()?, server })
-    }
-
-    pub fn port(&self) -> u16 {
-        self.server.port()
-    }
-
-    pub fn process_id(&self) -> u32 {
-        self.server.process_id()
-    }
-
-    /// Whether the module has the commands of a family.
-    pub fn has(&mut self, family: Family) -> Outcome<bool> {
-        let mut command = redis::cmd("COMMAND");
-        command.arg("INFO").arg(family.adding().name());
-        let found: Vec<Value> = command.query(&mut self.connection)?;
-        Ok(found.iter().any(|command| *command != Value::Nil))
+    /// Starts a server, with the keys of the baseline commands but without the filter.
+    pub fn start(setup: Setup, kind: Kind, adds: Adds) -> Outcome<Self> {
+        let server = Server::start(setup);
+        let mut connection = server.connect()?;
+        cmd("SETBIT").arg(BITS).arg(65_535).arg(1).exec(&mut connection)?;
+        cmd("SADD").arg(SET).arg("a member").exec(&mut connection)?;
+        Ok(Self { loads: HashMap::new(), connection, server, kind, adds, present: 0..0 })
     }
 
     /// Deletes the filter and creates it anew, if it is not the first add that does.
-    pub fn renew(&mut self, family: Family, start: Start, items: u64) -> Outcome<()> {
-        let connection = &mut self.connection;
-        redis::cmd("UNLINK").arg(FILTER).query::<()>(connection)?;
-        if start == Start::Reserved {
-            let words = family.reservation(items);
-            let (name, arguments) = words.split_first().ok_or("no command")?;
-            redis::cmd(name).arg(arguments).query::<()>(connection)?;
+    pub fn renew(&mut self) -> Outcome<()> {
+        cmd("UNLINK").arg(FILTER).exec(&mut self.connection)?;
+        if let Some(words) = &self.kind.creation {
+            cmd(&words[0]).arg(&words[1..]).exec(&mut self.connection)?;
         }
+        self.present.start = self.present.end;
         Ok(())
     }
 
-    /// Sends one load, which must not be cut short.
-    pub fn send(&mut self, workload: Workload, items: Items, len: u64) -> Outcome<Sent> {
-        self.load(workload)?.run(items, Duration::MAX, len)
+    /// Adds more items.
+    pub fn add(&mut self, command: Command, len: u64) -> Outcome<Sent> {
+        let first = self.present.end;
+        let sent = self.load(command, false)?.send(first, len)?;
+        self.present.end += sent.items;
+        Ok(sent)
     }
 
-    /// The load of a workload, created on first use. Adds are sent in turns of 400 single commands
-    /// or 20 batches, which divide the sizes; everything else as in the part `reserved`.
-    fn load(&mut self, workload: Workload) -> Outcome<&mut Load> {
-        match self.loads.entry(workload) {
-            Entry::Occupied(load) => Ok(load.into_mut()),
-            Entry::Vacant(place) => {
-                let pipeline = match (workload.must_be_whole(), workload.items_per_command()) {
-                    (false, _) => workload.pipeline(),
-                    (true, 1) => 25,
-                    (true, BATCH) => 5,
-                    (true, _) => workload.pipeline(),
-                };
-                let connections = workload.connections();
-                let port = self.server.port();
-                let load = Load::new(port, connections, pipeline, workload.pattern())?;
-                Ok(place.insert(load))
+    /// The load of a command, created on first use. One that `renews` recreates the filter now and
+    /// then.
+    fn load(&mut self, command: Command, renews: bool) -> Outcome<&mut Load> {
+        let key = (command.name, command.items, renews);
+        if !self.loads.contains_key(&key) {
+            let (connections, pipeline) = (command.connections(), command.pipeline());
+            let mut load =
+                Load::new(self.server.port(), connections, pipeline, &command.pattern())?;
+            if let Some(create) = self.kind.creation.clone().filter(|_| renews) {
+                // Commands in flight on other connections, some thousand items, may be executed
+                // before the renewal or after it.
+                load = load.renewing(Renewal {
+                    every: self.kind.size / 3,
+                    commands: vec![vec!["UNLINK".into(), FILTER.into()], create],
+                    replies: b":1\r\n+OK\r\n",
+                });
+            }
+            self.loads.insert(key, load);
+        }
+        Ok(self.loads.get_mut(&key).expect("just inserted"))
+    }
+
+    /// One round of a command.
+    pub fn round(&mut self, command: Command) -> Outcome<Measured> {
+        let mut measured = Measured::default();
+        match self.adds {
+            // Deletes all items, and adds as many again if that was no round yet.
+            _ if command.name == CF_DEL.name => loop {
+                let Range { start, end } = self.present;
+                self.measure(&mut measured, command, |load| load.send(start, end - start))?;
+                self.present.start = end;
+                if measured.sent.seconds >= ROUND.as_secs_f64() {
+                    break;
+                }
+                self.add(CF_ADD, end - start)?;
+            },
+            // Half of these are present.
+            _ if !command.adds => {
+                let Range { start: first, end } = self.present;
+                let items = Items::Among { first, count: (end - first) * 2 };
+                self.measure(&mut measured, command, |load| load.run(items, ROUND, u64::MAX))?;
+            }
+            Adds::Fill => {
+                while measured.sent.seconds < ROUND.as_secs_f64() {
+                    self.renew()?;
+                    self.measure_adds(&mut measured, command, self.kind.size)?;
+                }
+            }
+            Adds::Further(len) => self.measure_adds(&mut measured, command, len)?,
+            Adds::Stream => {
+                self.renew()?;
+                let items = Items::From(self.present.end);
+                self.measure(&mut measured, command, |load| load.run(items, ROUND, u64::MAX))?;
+                self.present.end += measured.sent.items;
+                self.renew()?;
+                self.fill_partly()?;
             }
         }
+        Ok(measured)
     }
 
-    /// Fills filters of `items` for a round; the last one stays.
-    pub fn fill(&mut self, family: Family, start: Start, items: u64) -> Outcome<Measured> {
-        self.fill_with(family.adding(), family, start, items)
+    /// Fills a filter that is recreated as far as a stream of adds may.
+    pub fn fill_partly(&mut self) -> Outcome<()> {
+        self.add(MADD, self.kind.size * 2 / 3).map(drop)
     }
 
-    /// The same with a certain command.
-    pub fn fill_with(
+    fn measure_adds(&mut self, sum: &mut Measured, command: Command, len: u64) -> Outcome<()> {
+        let first = self.present.end;
+        self.measure(sum, command, |load| load.send(first, len))?;
+        self.present.end += len;
+        Ok(())
+    }
+
+    /// Adds up what one run takes, and checks that the replies are those of a filter.
+    fn measure(
         &mut self,
-        workload: Workload,
-        family: Family,
-        start: Start,
-        items: u64,
-    ) -> Outcome<Measured> {
-        let mut tally = Tally::default();
-        while tally.seconds < ROUND.as_secs_f64() {
-            self.renew(family, start, items)?;
-            self.count(workload, Items::From(0), items, &mut tally)?;
-        }
-        Ok(tally.measured())
-    }
-
-    /// Sends one load.
-    pub fn measure(&mut self, workload: Workload, items: Items, len: u64) -> Outcome<Measured> {
-        let mut tally = Tally::default();
-        self.count(workload, items, len, &mut tally)?;
-        Ok(tally.measured())
-    }
-
-    /// Looks items up for a round. Half are present.
-    pub fn look_up(&mut self, workload: Workload, items: u64) -> Outcome<Measured> {
-        let (mut tally, count) = (Tally::default(), items * 2);
-        self.count(workload, Items::Among { first: 0, count }, u64::MAX, &mut tally)?;
-        Ok(tally.measured())
-    }
-
-    /// Deletes all items, and fills the filter again if that was no round yet.
-    pub fn delete(&mut self, workload: Workload, family: Family, items: u64) -> Outcome<Measured> {
-        let mut tally = Tally::default();
-        loop {
-            self.count(workload, Items::From(0), items, &mut tally)?;
-            if tally.seconds >= ROUND.as_secs_f64() {
-                return Ok(tally.measured());
-            }
-            self.send(family.adding(), Items::From(0), items)?;
-        }
-    }
-
-    /// Sends one load, for a round if it does not end, and adds up what it took.
-    fn count(
-        &mut self,
-        workload: Workload,
-        items: Items,
-        len: u64,
-        tally: &mut Tally,
+        sum: &mut Measured,
+        command: Command,
+        run: impl FnOnce(&mut Load) -> Outcome<Sent>,
     ) -> Outcome<()> {
-        let time = if len == u64::MAX { ROUND } else { Duration::MAX };
         let process = self.server.process_id();
-        let before = microseconds_in(&mut self.connection, workload.name())?;
+        let before = microseconds_in(&mut self.connection, command.name)?;
         let busy_before = cpu_seconds(process)?;
-        let sent = self.load(workload)?.run(items, time, len)?;
-        tally.busy += cpu_seconds(process)? - busy_before;
-        let after = microseconds_in(&mut self.connection, workload.name())?;
-        check(workload, sent)?;
-        tally.items += sent.items;
-        tally.seconds += sent.seconds;
-        tally.microseconds += after - before;
-        Ok(())
+        let renews = command.adds && matches!(self.adds, Adds::Stream);
+        let sent = run(self.load(command, renews)?)?;
+        sum.busy += cpu_seconds(process)? - busy_before;
+        sum.microseconds += microseconds_in(&mut self.connection, command.name)? - before;
+        sum.sent.add(sent);
+        match is_probable(sent.ones, sent.items, command.ones) {
+            true => Ok(()),
+            false => {
+                let (name, Sent { ones, items, .. }) = (command.name, sent);
+                Err(format!("{name}: {ones} of {items} replies were 1").into())
+            }
+        }
     }
 
-    pub fn bits_per_item(&mut self, items: u64) -> Outcome<f64> {
-        let mut usage = redis::cmd("MEMORY");
-        usage.arg(&["USAGE", FILTER, "SAMPLES", "0"]);
-        let bytes: u64 = usage.query(&mut self.connection)?;
-        Ok(bytes as f64 * 8.0 / items as f64)
+    pub fn bits_per_item(&mut self) -> Outcome<f64> {
+        let mut usage = cmd("MEMORY");
+        let bytes: u64 =
+            usage.arg(&["USAGE", FILTER, "SAMPLES", "0"]).query(&mut self.connection)?;
+        Ok(bytes as f64 * 8.0 / (self.present.end - self.present.start) as f64)
     }
 
     /// The rate of false positives in percent, with its confidence interval. An item that was added
     /// and is not found is an error.
-    pub fn false_positives(&mut self, family: Family, items: u64) -> Outcome<String> {
-        let looking_up = family.looking_up()[0];
-        let present = self.send(looking_up, Items::From(0), items.min(LOOKUPS))?;
-        if present.ones != present.items {
-            let lost = present.items - present.ones;
-            return Err(format!("{lost} of {} items were lost", present.items).into());
+    pub fn false_positives(&mut self, lookup: Command) -> Outcome<String> {
+        let len = LOOKUPS.min(self.present.end - self.present.start);
+        let first = self.present.start;
+        let present = self.load(lookup, false)?.send(first, len)?;
+        if present.ones != len {
+            return Err(format!("{} of {len} items were lost", len - present.ones).into());
         }
-        let absent = self.send(looking_up, Items::From(ABSENT), LOOKUPS)?;
-        let rate = absent.ones as f64 / absent.items as f64;
-        let deviation = (rate * (1.0 - rate) / absent.items as f64).sqrt();
-        let interval = CONFIDENCE * deviation * 100.0;
-        Ok(format!("{:.3} ± {interval:.3}", rate * 100.0))
-    }
-
-    /// Clears the server's statistics of commands.
-    pub fn reset_statistics(&mut self) -> Outcome<()> {
-        let connection = &mut self.connection;
-        Ok(redis::cmd("CONFIG").arg("RESETSTAT").query(connection)?)
+        let absent = self.load(lookup, false)?.send(ABSENT, LOOKUPS)?;
+        let [rate, interval] = percent(absent.ones, absent.items);
+        Ok(format!("{rate:.3} ± {interval:.3}"))
     }
 }
 
-/// The sum of several loads.
+/// Whether `ones` of `len` independent replies may be 1 if each is with a probability in this
+/// range.
+///
+/// Chernoff's bound: with probability `p`, a fraction `f` or one farther from `p` occurs with a
+/// probability of at most `e^(-len D(f, p))`, where `D` is the relative entropy. It holds for any
+/// number of replies: for the 512 of one turn, 37 false positives pass at a rate of 0.015
+/// (mean 8), and for five million a rate of 0.0154 does.
+fn is_probable(ones: u64, len: u64, (min, max): (f64, f64)) -> bool {
+    let f = ones as f64 / len.max(1) as f64;
+    let p = f.clamp(min, max);
+    let side = |f: f64, p: f64| if f == 0.0 { 0.0 } else { f * (f / p).ln() };
+    len as f64 * (side(f, p) + side(1.0 - f, 1.0 - p)) <= IMPROBABLE
+}
+
+/// The sum of several runs.
 #[derive(Default)]
-struct Tally {
-    items: u64,
-    seconds: f64,
+pub struct Measured {
+    sent: Sent,
     busy: f64,
     microseconds: u64,
 }
 
-impl Tally {
-    fn measured(&self) -> Measured {
-        Measured {
-            items_per_second: self.items as f64 / self.seconds,
-            nanoseconds_in_command: self.microseconds as f64 * 1000.0 / self.items as f64,
-            server_busy: self.busy / self.seconds,
-        }
+/// The rounds of one command on one filter.
+#[derive(Default)]
+pub struct Series {
+    pub throughput: Rounds,
+    pub in_command: Rounds,
+    /// In percent, the fraction of the time that the server's thread was busy.
+    busy: Rounds,
+}
+
+impl Series {
+    pub fn push(&mut self, measured: &Measured) {
+        let items = measured.sent.items as f64;
+        self.throughput.push(items / measured.sent.seconds / 1e6);
+        self.in_command.push(measured.microseconds as f64 * 1000.0 / items);
+        self.busy.push(100.0 * measured.busy / measured.sent.seconds);
+    }
+
+    pub fn busy(&self) -> String {
+        let busy = Some(self.busy.median(0)).filter(|busy| !busy.is_empty());
+        busy.map_or_else(String::new, |busy| busy + " %")
     }
 }

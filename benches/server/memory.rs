@@ -1,50 +1,40 @@
 //! Bits per item while a filter grows from the default settings, as `MEMORY USAGE` counts them; and
 //! how much more of the server's memory is resident, since an allocator has gaps.
 
-use super::filter::{Family, Filter, Start};
-use super::load::{Items, Load};
-use super::settings::Settings;
-use super::workload::Workload;
-use splitbloom_rig::server::Setup;
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
-use std::time::Duration;
+use super::command::MADD;
+use super::filter::{Adds, Filter, Kind};
+use redis::cmd;
+use splitbloom_harness::resident;
+use splitbloom_rig::{in_words, Outcome, Settings, Setup};
 
 /// Points of one decade: a doubling has five, enough to see it.
 const POINTS: i32 = 16;
 /// One batch; the items of every point are a multiple of it.
 const FIRST: u64 = 100;
 const LAST: u64 = 10_000_000;
-/// Items in flight while the way to the next point is long.
-const TURN: u64 = 2_000;
 /// From so many items on, what the server itself takes meanwhile is less than a tenth of the
 /// filter.
 const FIRST_RESIDENT: u64 = 1_000_000;
 
-pub fn run(settings: &Settings) -> Outcome<()> {
-    let mut table = Table::new(&[
-        "items",
-        "bits per item",
-        "peer, bits per item",
-        "resident, relative to bits per item",
-    ]);
-    let last = settings.sizes(&[LAST]).into_iter().max().unwrap_or(LAST);
+pub fn run(settings: &mut Settings) -> Outcome<()> {
+    let last = settings.sizes(&[LAST])?.into_iter().max().unwrap_or(LAST);
     let points = points(last);
     eprintln!("bits per item up to {last} items ...");
-    let ours = grow(Setup::ours()?, &points)?;
+    let ours = grow(Setup::ours(), &points)?;
     let peer = Setup::peer()?.map(|setup| grow(setup, &points)).transpose()?;
-    for (index, items) in points.iter().enumerate() {
-        let cell = |grown: &Grown| format!("{:.2}", grown.bits[index]);
-        let peer = peer.as_ref().map(cell).unwrap_or_default();
-        let resident = ours.resident[index] * 8.0 / *items as f64;
-        let resident = if *items < FIRST_RESIDENT {
-            String::new()
-        } else {
-            format!("{:.3}", resident / ours.bits[index])
-        };
-        table.row(&[items.to_string(), cell(&ours), peer, resident]);
+    let table = settings.table_beside_peer("memory")?;
+    for (index, items) in points.into_iter().enumerate() {
+        let (bits, resident) = ours[index];
+        let peer_bits = peer.as_ref().map_or(f64::NAN, |peer| peer[index].0);
+        let relative = resident * 8.0 / items as f64 / bits;
+        table.row(&[
+            ("items", &items),
+            ("bits per item", &in_words(bits, 2)),
+            ("peer, bits per item", &in_words(peer_bits, 2)),
+            ("resident, relative to bits per item", &in_words(relative, 3)),
+        ]);
     }
-    settings.show("memory", &table)
+    Ok(())
 }
 
 /// Numbers of items at equal ratios.
@@ -57,37 +47,23 @@ fn points(last: u64) -> Vec<u64> {
     points
 }
 
-/// A filter at each number of items.
-struct Grown {
-    bits: Vec<f64>,
-    /// By how many bytes the server's resident memory has grown.
-    resident: Vec<f64>,
-}
-
-fn grow(setup: Setup, points: &[u64]) -> Outcome<Grown> {
-    let mut filter = Filter::start(setup)?;
-    // One batch at a time, for what a turn of many connections would overshoot.
-    let adding = Workload::MultiAdd;
-    let mut single = Load::new(filter.port(), 1, 1, adding.pattern())?;
+/// Bits per item at each number of items, and by how many bytes the server's resident memory has
+/// grown.
+fn grow(setup: Setup, points: &[u64]) -> Outcome<Vec<(f64, f64)>> {
+    let mut filter = Filter::start(setup, Kind::grown(0), Adds::Fill)?;
     // Buffers of the connections are not the filter's.
-    filter.send(adding, Items::From(0), TURN)?;
-    filter.renew(Family::Bloom, Start::Default, 0)?;
-    let before = splitbloom_harness::resident(filter.process_id()) as f64;
-    let (mut bits, mut resident) = (Vec::new(), Vec::new());
-    let mut added = 0;
-    for items in points {
-        let turns = (items - added) / TURN * TURN;
-        if turns > 0 {
-            added += filter.send(adding, Items::From(added), turns)?.items;
-        }
-        if *items > added {
-            added += single.run(Items::From(added), Duration::MAX, items - added)?.items;
-        }
-        bits.push(filter.bits_per_item(added)?);
+    filter.add(MADD, MADD.items_per_turn())?;
+    filter.renew()?;
+    let process = filter.server.process_id();
+    let before = resident(process) as f64;
+    let mut grown = Vec::new();
+    for (items, added) in points.iter().zip([0].iter().chain(points)) {
+        filter.add(MADD, items - added)?;
+        let bits = filter.bits_per_item()?;
         // What is free, but not given back to the system yet, goes within ten seconds by itself.
-        let mut purge = redis::cmd("MEMORY");
-        purge.arg("PURGE").query::<()>(&mut filter.connection)?;
-        resident.push(splitbloom_harness::resident(filter.process_id()) as f64 - before);
+        cmd("MEMORY").arg("PURGE").exec(&mut filter.connection)?;
+        let bytes = resident(process) as f64 - before;
+        grown.push((bits, if *items < FIRST_RESIDENT { f64::NAN } else { bytes }));
     }
-    Ok(Grown { bits, resident })
+    Ok(grown)
 }

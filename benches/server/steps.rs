@@ -7,108 +7,70 @@
 //! runs. A filter that does not grow shows what the machine alone makes slow each time: fresh
 //! memory.
 
-use super::filter::{Family, Filter, Start};
-use super::load::{Items, Load};
-use super::settings::{peer_name, Settings};
-use super::workload::{Workload, FILTER};
-use redis::Connection;
+use super::command::{ADD, FILTER};
+use super::filter::{Adds, Filter, Kind};
+use redis::cmd;
 use splitbloom_rig::info::percentiles;
-use splitbloom_rig::server::Setup;
-use splitbloom_rig::slow::{slow_commands, slowest_in_every, Slow};
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
-use std::time::Duration;
+use splitbloom_rig::load::Load;
+use splitbloom_rig::{rounds, slow_commands, slowest_in_every, Outcome, Settings, Setup, Slow};
 
 const RUNS: usize = 5;
 const SIZES: [u64; 1] = [1_000_000];
-/// Commands in a turn, which divides the sizes.
+/// Commands in flight.
 const PIPELINE: usize = 400;
 /// Percentiles that the server keeps, with two significant digits.
 const PERCENTILES: &str = "99.9 99.99 100";
 /// What makes a command slow, in microseconds: about one of a thousand adds.
 const SLOW: u64 = 20;
 
-/// What one fill shows.
-struct Run {
-    percentiles: Vec<f64>,
-    slow: Slow,
-}
-
-pub fn run(settings: &Settings) -> Outcome<()> {
-    let mut table = Table::new(&[
-        "items",
-        "module",
-        "filter",
-        "runs",
-        "p99.9, µs",
-        "p99.99, µs",
-        "worst of a run, µs",
-        "worst step in every run, µs",
-    ]);
-    let mut modules = vec![("splitbloom".to_string(), Setup::ours()?)];
-    if let Some(setup) = Setup::peer()? {
-        modules.push((peer_name().unwrap_or_default(), setup));
-    }
-    for items in settings.sizes(&SIZES) {
-        for (name, setup) in &modules {
-            for start in [Start::Default, Start::Reserved] {
-                let mut runs = Vec::new();
-                for run in 0..settings.rounds(RUNS) {
-                    eprintln!("{name}, {} to {items}: run {}", start.name(), run + 1);
-                    runs.push(fill(setup.clone(), start, items)?);
-                }
-                let words = [items.to_string(), name.clone(), start.name().to_string()];
-                table.row(&row(words, &runs));
+pub fn run(settings: &mut Settings) -> Outcome<()> {
+    let count = settings.rounds(RUNS)?;
+    for size in settings.sizes(&SIZES)? {
+        for setup in Setup::all()? {
+            // As an add would create it, but for the seed. (RedisBloom's is always the same.)
+            let seeded = ["BF.RESERVE", FILTER, "0.01", "100", "SEED", "0123456789abcdef"];
+            let seeded = seeded.map(str::to_string).to_vec();
+            let is_ours = setup.name == Setup::ours().name;
+            let grown = Kind { size, creation: is_ours.then_some(seeded) };
+            for (state, kind) in [("grown", grown), ("reserved", Kind::reserved("BF", size))] {
+                let label = format!("{}, {state} to {size}", setup.name);
+                let fill = |_| fill(setup.clone(), kind.clone());
+                let runs: Vec<_> = rounds(&label, count).map(fill).collect::<Outcome<_>>()?;
+                let smallest = |percentile: usize| {
+                    let values = runs.iter().map(|(percentiles, _)| percentiles[percentile]);
+                    format!("{:.0}", values.fold(f64::INFINITY, f64::min))
+                };
+                let slow: Vec<Slow> = runs.iter().map(|(_, slow)| slow.clone()).collect();
+                let worst = slowest_in_every(&slow);
+                settings.table_beside_peer("steps")?.row(&[
+                    ("items", &size),
+                    ("module", &setup.name),
+                    ("filter", &state),
+                    ("runs", &count),
+                    ("p99.9, µs", &smallest(0)),
+                    ("p99.99, µs", &smallest(1)),
+                    ("worst of a run, µs", &smallest(2)),
+                    (
+                        "worst step in every run, µs",
+                        &worst.map_or(format!("below {SLOW}"), |worst| worst.to_string()),
+                    ),
+                ]);
             }
         }
     }
-    settings.show("steps", &table)
+    Ok(())
 }
 
-/// Fills a new filter with BF.ADD.
-fn fill(mut setup: Setup, start: Start, items: u64) -> Outcome<Run> {
-    let (slow, most) = (SLOW.to_string(), items.to_string());
-    let settings = [
-        ["--slowlog-log-slower-than", &slow],
-        ["--slowlog-max-len", &most],
-        ["--latency-tracking-info-percentiles", PERCENTILES],
-    ];
-    let words = settings.iter().flatten();
-    setup.settings.extend(words.map(ToString::to_string));
-    let is_ours = setup.module == Setup::ours()?.module;
-    let mut filter = Filter::start(setup)?;
-    filter.renew(Family::Bloom, start, items)?;
-    if is_ours && start == Start::Default {
-        create_with_seed(&mut filter.connection)?;
-    }
-    filter.reset_statistics()?;
-    let mut load = Load::new(filter.port(), 1, PIPELINE, Workload::Add.pattern())?;
-    load.run(Items::From(0), Duration::MAX, items)?;
-    Ok(Run {
-        percentiles: percentiles(&mut filter.connection, Workload::Add.name())?,
-        slow: slow_commands(&mut filter.connection, Workload::Add.name())?,
-    })
-}
-
-/// Creates the filter that an add would create but for its seed, which is random. (RedisBloom's is
-/// always the same.)
-fn create_with_seed(connection: &mut Connection) -> Outcome<()> {
-    let mut reserve = redis::cmd("BF.RESERVE");
-    reserve.arg(&[FILTER, "0.01", "100", "SEED", "0123456789abcdef"]);
-    Ok(reserve.query(connection)?)
-}
-
-fn row(words: [String; 3], runs: &[Run]) -> Vec<String> {
-    let columns = 0..PERCENTILES.split(' ').count();
-    let smallest = |column: usize| {
-        let values = runs.iter().map(|run| run.percentiles[column]);
-        values.fold(f64::INFINITY, f64::min)
-    };
-    let mut cells = Vec::from(words);
-    cells.push(runs.len().to_string());
-    cells.extend(columns.map(|column| format!("{:.0}", smallest(column))));
-    let slow: Vec<Slow> = runs.iter().map(|run| run.slow.clone()).collect();
-    let worst = slowest_in_every(&slow).map_or(format!("below {SLOW}"), |worst| worst.to_string());
-    cells.push(worst);
-    cells
+/// Fills a new filter with BF.ADD; returns the percentiles, and the slow ones.
+fn fill(setup: Setup, kind: Kind) -> Outcome<(Vec<f64>, Slow)> {
+    let setup = setup
+        .with("slowlog-log-slower-than", &SLOW.to_string())
+        .with("slowlog-max-len", &kind.size.to_string())
+        .with("latency-tracking-info-percentiles", PERCENTILES);
+    let mut filter = Filter::start(setup, kind.clone(), Adds::Fill)?;
+    filter.renew()?;
+    cmd("CONFIG").arg("RESETSTAT").exec(&mut filter.connection)?;
+    Load::new(filter.server.port(), 1, PIPELINE, &ADD.pattern())?.send(0, kind.size)?;
+    let db = &mut filter.connection;
+    Ok((percentiles(db, ADD.name)?, slow_commands(db, ADD.name)?))
 }

@@ -7,195 +7,120 @@
 //!   memory  a steady stream over four windows, measured after each sixteenth of the last one
 //! ```
 
-use super::settings::Settings;
-use redis::{Cmd, Connection, Pipeline};
+use redis::{cmd, Connection};
 use splitbloom_rig::info::microseconds_in;
-use splitbloom_rig::server::{Server, Setup};
-use splitbloom_rig::statistics::{median, median_ratio};
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use splitbloom_rig::load::{Format, Items, Load, Pattern};
+use splitbloom_rig::{rounds, Outcome, Rounds, Server, Settings, Setup};
+use std::ops::Range;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const SIZES: [u64; 2] = [1_000_000, 10_000_000];
 const ROUNDS: usize = 5;
 /// Items per command, and commands per pipeline.
-const BATCH: u64 = 100;
-const PIPELINE: u64 = 100;
+const BATCH: usize = 100;
+const PIPELINE: usize = 100;
 /// Lookups of a round.
 const LOOKUPS: u64 = 500_000;
 /// Seven days, in eight slices.
 const WINDOW: u64 = 604_800;
 const SLICES: u64 = 8;
+/// Steps of the stream: four windows. The first one is of growth, which leaves longer fingerprints
+/// than a steady stream; they are gone after the second.
+const STEPS: u64 = 4 * LAST;
+/// Steps of the last window.
+const LAST: u64 = 2 * SLICES;
 
-/// What is measured.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Plain,
-    Window,
-    EightKeys,
-}
+/// What is measured: what the table calls it, and how many keys it has.
+const KINDS: [(&str, u64); 3] = [("without a window", 1), (WINDOWED, 1), ("eight keys", SLICES)];
+const WINDOWED: &str = "with a window";
 
-impl Kind {
-    const ALL: [Self; 3] = [Self::Plain, Self::Window, Self::EightKeys];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "without a window",
-            Self::Window => "with a window",
-            Self::EightKeys => "eight keys",
+pub fn run(settings: &mut Settings) -> Outcome<()> {
+    let count = settings.rounds(ROUNDS)?;
+    for items in settings.sizes(&SIZES)? {
+        let server = Server::start(Setup::ours());
+        let (port, mut db) = (server.port(), server.connect()?);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+        let (mut most_bits, mut lookups) = (Vec::new(), Vec::new());
+        for (name, keys) in KINDS {
+            let keys: Vec<String> = (0..keys).map(|key| format!("{name} {key}")).collect();
+            eprintln!("{items} items: filling {name} ...");
+            most_bits.push(fill(&mut db, port, &keys, items, now)?);
+            let load = |key: &String| load(port, &["BF.MEXISTS", key]);
+            lookups.push(keys.iter().map(load).collect::<Outcome<Vec<_>>>()?);
         }
-    }
-
-    fn keys(self) -> u64 {
-        if self == Self::EightKeys {
-            SLICES
-        } else {
-            1
+        let mut figures: [[Rounds; 2]; 3] = Default::default();
+        for _ in rounds(&format!("{items} items"), count) {
+            for (loads, [in_command, throughput]) in lookups.iter_mut().zip(&mut figures) {
+                let before = microseconds_in(&mut db, "BF.MEXISTS")?;
+                let mut seconds = 0.0;
+                for load in loads {
+                    // Half of these are present.
+                    let present = numbers(STEPS - LAST..STEPS, items);
+                    let among = Items::Among { first: present.start, count: 2 * items };
+                    seconds += load.run(among, Duration::MAX, LOOKUPS)?.seconds;
+                }
+                let spent = microseconds_in(&mut db, "BF.MEXISTS")? - before;
+                throughput.push(LOOKUPS as f64 / seconds / 1e6);
+                in_command.push(spent as f64 * 1000.0 / LOOKUPS as f64);
+            }
         }
-    }
-
-    /// The key that items of this slice are added to.
-    fn key(self, slice: u64) -> String {
-        format!("{} {}", self.name(), slice % self.keys())
-    }
-}
-
-pub fn run(settings: &Settings) -> Outcome<()> {
-    let mut table = Table::new(&[
-        "items",
-        "filter",
-        "ns in command per lookup",
-        "relative to that without a window",
-        "million lookups/s, one client",
-        "bits per item, steady stream, most",
-    ]);
-    for items in settings.sizes(&SIZES) {
-        measure(items, settings.rounds(ROUNDS), &mut table)?;
-    }
-    settings.show("windows", &table)
-}
-
-fn measure(items: u64, rounds: usize, table: &mut Table) -> Outcome<()> {
-    let mut server = Server::start(Setup::ours()?)?;
-    let mut db = server.connect()?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let mut most_bits = Vec::new();
-    for kind in Kind::ALL {
-        eprintln!("{items} items: filling {} ...", kind.name());
-        most_bits.push(fill(&mut db, kind, items, now)?);
-    }
-    let mut figures: Vec<[Vec<f64>; 2]> = Kind::ALL.map(|_| Default::default()).into();
-    for round in 0..rounds {
-        eprintln!("{items} items: round {} of {rounds}", round + 1);
-        for (kind, [in_command, throughput]) in Kind::ALL.into_iter().zip(&mut figures) {
-            let before = microseconds_in(&mut db, "BF.MEXISTS")?;
-            let begun = Instant::now();
-            look_up(&mut db, kind, items, round as u64)?;
-            throughput.push(LOOKUPS as f64 / begun.elapsed().as_secs_f64() / 1e6);
-            let spent = microseconds_in(&mut db, "BF.MEXISTS")? - before;
-            in_command.push(spent as f64 * 1000.0 / LOOKUPS as f64);
+        for ((name, _), ([in_command, throughput], bits)) in
+            KINDS.iter().zip(figures.iter().zip(most_bits))
+        {
+            settings.table_beside_peer("windows")?.row(&[
+                ("items", &items),
+                ("filter", name),
+                ("ns in command per lookup", &in_command.median(0)),
+                ("relative to that without a window", &in_command.relative_to(&figures[0][0])),
+                ("million lookups/s, one client", &throughput.median(2)),
+                ("bits per item, steady stream, most", &format!("{bits:.1}")),
+            ]);
         }
-    }
-    for (place, kind) in Kind::ALL.into_iter().enumerate() {
-        let [in_command, throughput] = &figures[place];
-        table.row(&[
-            items.to_string(),
-            kind.name().to_string(),
-            format!("{:.0}", median(in_command)),
-            format!("{:.2}", median_ratio(in_command, &figures[0][0])),
-            format!("{:.2}", median(throughput)),
-            format!("{:.1}", most_bits[place]),
-        ]);
     }
     Ok(())
 }
 
-/// Number of the first item of a sixteenth of a window; those of the last window are looked up.
-fn first_of(step: u64, items: u64) -> u64 {
-    step * items / (2 * SLICES)
+/// The items of some sixteenths of a window.
+fn numbers(steps: Range<u64>, items: u64) -> Range<u64> {
+    steps.start * items / LAST..steps.end * items / LAST
 }
 
-/// Steps of the stream: four windows. The first one is of growth, which leaves longer fingerprints
-/// than a steady stream; they are gone after the second.
-const STEPS: u64 = 4 * 2 * SLICES;
+/// Batches on one connection, after these words.
+fn load(port: u16, words: &[&str]) -> Outcome<Load> {
+    Load::new(port, 1, PIPELINE, &Pattern::new(words, BATCH, Format::Bytes(12)))
+}
 
 /// Sends the stream; returns the most bits per item that the filter has taken in the last window.
 /// One without a window gets the last window only.
-fn fill(db: &mut Connection, kind: Kind, items: u64, now: u64) -> Outcome<f64> {
-    let mut most = 0.0;
-    let first_step = match kind {
-        Kind::Window => 0,
-        _ => STEPS - 2 * SLICES,
+fn fill(db: &mut Connection, port: u16, keys: &[String], items: u64, now: u64) -> Outcome<f64> {
+    let reserve = |db: &mut Connection, key: &str, options: String| {
+        cmd("DEL").arg(key).exec(db)?;
+        cmd("BF.RESERVE").arg(key).arg(options.split(' ').collect::<Vec<_>>()).exec(db)
     };
-    if kind != Kind::EightKeys {
-        let window = (kind == Kind::Window).then(|| format!("WINDOW {WINDOW} SLICES {SLICES}"));
-        let reserve = format!("0.01 100 {}", window.unwrap_or_default());
-        command("BF.RESERVE", &kind.key(0), &reserve).exec(db)?;
-    }
-    for step in first_step..STEPS {
-        let slice = step / 2;
-        if kind == Kind::EightKeys && step % 2 == 0 {
-            let options = format!("{} {} NONSCALING", 0.01 / SLICES as f64, items / SLICES);
-            command("DEL", &kind.key(slice), "").exec(db)?;
-            command("BF.RESERVE", &kind.key(slice), &options).exec(db)?;
+    let (mut most, is_windowed) = (0.0, keys[0].starts_with(WINDOWED));
+    let window =
+        if is_windowed { format!(" WINDOW {WINDOW} SLICES {SLICES}") } else { String::new() };
+    reserve(db, &keys[0], format!("0.01 100{window}"))?;
+    for step in if is_windowed { 0 } else { STEPS - LAST }..STEPS {
+        let key = &keys[step as usize / 2 % keys.len()];
+        if keys.len() > 1 && step % 2 == 0 {
+            let (rate, capacity) = (0.01 / SLICES as f64, items / SLICES);
+            reserve(db, key, format!("{rate} {capacity} NONSCALING"))?;
         }
-        let at = (now - (STEPS - 1 - step) * WINDOW / (2 * SLICES)) * 1000;
-        let head = match kind {
-            Kind::Window => command("BF.INSERT", &kind.key(0), &format!("AT {at} ITEMS")),
-            _ => command("BF.INSERT", &kind.key(slice), "ITEMS"),
+        let at = ((now - (STEPS - 1 - step) * WINDOW / LAST) * 1000).to_string();
+        let head: &[&str] = match is_windowed {
+            true => &["BF.INSERT", key, "AT", &at, "ITEMS"],
+            false => &["BF.INSERT", key, "ITEMS"],
         };
-        let numbers = first_of(step, items)..first_of(step + 1, items);
-        send(db, &[head], numbers.collect())?;
-        if step >= STEPS - 2 * SLICES {
+        let Range { start, end } = numbers(step..step + 1, items);
+        load(port, head)?.send(start, end - start)?;
+        if step + 1 == STEPS || (is_windowed && step >= STEPS - LAST) {
             let mut bytes = 0;
-            for key in 0..kind.keys() {
-                let usage = Cmd::new().arg("MEMORY").arg("USAGE").arg(kind.key(key)).clone();
-                bytes += usage.query::<Option<u64>>(db)?.unwrap_or(0);
+            for key in keys {
+                bytes += cmd("MEMORY").arg("USAGE").arg(key).query::<u64>(db)?;
             }
-            let last = step + 1 == STEPS;
-            if kind == Kind::Window || last {
-                most = f64::max(most, bytes as f64 * 8.0 / items as f64);
-            }
+            most = f64::max(most, bytes as f64 * 8.0 / items as f64);
         }
     }
     Ok(most)
-}
-
-fn look_up(db: &mut Connection, kind: Kind, items: u64, round: u64) -> Outcome<()> {
-    let heads: Vec<Cmd> =
-        (0..kind.keys()).map(|key| command("BF.MEXISTS", &kind.key(key), "")).collect();
-    let (first, last) = (first_of(STEPS - 2 * SLICES, items), first_of(STEPS, items));
-    // A stride without pattern; every other item is absent.
-    let number = |n: u64| {
-        let present = first + (n * 7_919 + round * 104_729) % (last - first);
-        present + if n.is_multiple_of(2) { 0 } else { 1 << 40 }
-    };
-    send(db, &heads, (0..LOOKUPS).map(number).collect())
-}
-
-/// Sends a batch of items to each of the commands, in pipelines.
-fn send(db: &mut Connection, heads: &[Cmd], numbers: Vec<u64>) -> Outcome<()> {
-    for pipeline in numbers.chunks((BATCH * PIPELINE) as usize) {
-        let mut commands = Pipeline::new();
-        for batch in pipeline.chunks(BATCH as usize) {
-            for head in heads {
-                let mut command = head.clone();
-                for number in batch {
-                    command.arg(format!("item:{number}"));
-                }
-                commands.add_command(command).ignore();
-            }
-        }
-        commands.exec(db)?;
-    }
-    Ok(())
-}
-
-fn command(name: &str, key: &str, rest: &str) -> Cmd {
-    let mut command = redis::cmd(name);
-    command.arg(key);
-    for word in rest.split_whitespace() {
-        command.arg(word);
-    }
-    command
 }

@@ -1,30 +1,29 @@
 //! The same commands on both modules: nanoseconds an item in the command.
 
-use redis::{Cmd, Connection, Pipeline};
+use redis::{Cmd, Connection};
 use splitbloom_rig::info::microseconds_in;
-use splitbloom_rig::process::prefer;
-use splitbloom_rig::server::{Server, Setup};
-use splitbloom_rig::statistics::{median, median_ratio};
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
-use std::env;
+use splitbloom_rig::{order, pipelined, prefer, Outcome, Rounds, Server, Settings, Setup};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 7;
-
 /// Above the number of any item that fills a sketch, so that a stream of different items is one.
 const BEYOND_FILLING: u64 = 1 << 24;
+/// Commands in flight.
+const PIPELINE: usize = 100;
+/// The key of the sketch.
+pub const KEY: &str = "sketch";
 
-/// Appends items, by their numbers, to a command.
-type Write = Box<dyn Fn(&mut Cmd, Range<u64>)>;
+type Write = dyn Fn(&mut Cmd, Range<u64>);
 
 /// A command, and how its items are written.
+#[derive(Clone)]
 pub struct Form {
     /// The command, as the server's statistics name it.
     pub command: &'static str,
-    /// Numbers go on from round to round.
-    write: Write,
+    /// Appends items, by their numbers, to the command. Numbers go on from round to round.
+    write: Rc<Write>,
 }
 
 impl Form {
@@ -35,68 +34,57 @@ impl Form {
 
     /// A command whose items are written together.
     pub fn whole(command: &'static str, write: impl Fn(&mut Cmd, Range<u64>) + 'static) -> Self {
-        Self { command, write: Box::new(write) }
+        Self { command, write: Rc::new(write) }
+    }
+
+    fn with(&self, items: Range<u64>) -> Cmd {
+        let mut words = redis::cmd(self.command);
+        words.arg(KEY);
+        (self.write)(&mut words, items);
+        words
+    }
+
+    /// Creates a sketch, and fills it with so many items.
+    pub fn filled(&self, create: Cmd, items: u64) -> Vec<Cmd> {
+        const BATCH: u64 = 1_000;
+        let firsts = (0..items).step_by(BATCH as usize);
+        let fill = firsts.map(|first| self.with(first..first + BATCH));
+        std::iter::once(create).chain(fill).collect()
     }
 }
 
 /// What is measured.
 pub struct Case {
     /// What the table calls it.
-    name: String,
-    /// The key of the sketch.
-    key: &'static str,
+    pub name: String,
     /// Sent once, before all rounds.
-    prepare: Vec<Cmd>,
+    pub prepare: Vec<Cmd>,
     /// Commands in a round, and items in each.
-    shape: (u64, u64),
-    form: Form,
-    /// What the peer has instead, if it lacks the command.
-    instead: Option<Form>,
+    pub shape: (u64, u64),
+    /// Ours, and the peer's.
+    pub forms: [Form; 2],
 }
 
 impl Case {
-    /// A case whose rounds send commands of this shape.
-    pub fn new(
-        name: &str,
-        prepare: Vec<Cmd>,
-        shape: (u64, u64),
-        key: &'static str,
-        form: Form,
-    ) -> Self {
-        Self { name: name.to_string(), key, prepare, shape, form, instead: None }
-    }
-
-    /// The same, with another command for the peer.
-    pub fn with_peer(self, form: Form) -> Self {
-        Self { instead: Some(form), ..self }
-    }
-
-    fn of_peer(&self) -> &Form {
-        self.instead.as_ref().unwrap_or(&self.form)
-    }
-
-    fn items(&self) -> u64 {
-        self.shape.0 * self.shape.1
+    /// Commands in batches and with one item; `one` is what the table calls that.
+    pub fn all(sketch: &str, prepare: &[Cmd], forms: &[Form], one: &str) -> Vec<Case> {
+        let shapes = [((3_000, 100), "batches of 100"), ((30_000, 1), one)];
+        let cases = shapes.iter().flat_map(|(shape, how)| {
+            forms.iter().map(move |form| Case {
+                name: format!("{}, {sketch}{how}", form.command),
+                prepare: prepare.to_vec(),
+                shape: *shape,
+                forms: [form.clone(), form.clone()],
+            })
+        });
+        cases.collect()
     }
 
     /// The commands of a round.
-    fn pipelines(&self, form: &Form, round: usize) -> Vec<Pipeline> {
-        /// Commands in flight.
-        const PIPELINE: u64 = 100;
+    fn commands<'a>(&self, form: &'a Form, round: usize) -> impl Iterator<Item = Cmd> + 'a {
         let (commands, batch) = self.shape;
-        let before = BEYOND_FILLING / batch + round as u64 * commands;
-        let pipelines = (0..commands.div_ceil(PIPELINE)).map(|first| {
-            let mut pipeline = redis::pipe();
-            for number in first * PIPELINE..commands.min((first + 1) * PIPELINE) {
-                let mut words = redis::cmd(form.command);
-                words.arg(self.key);
-                let first = (before + number) * batch;
-                (form.write)(&mut words, first..first + batch);
-                pipeline.add_command(words).ignore();
-            }
-            pipeline
-        });
-        pipelines.collect()
+        let first = BEYOND_FILLING / batch + round as u64 * commands;
+        (first..first + commands).map(move |number| form.with(number * batch..(number + 1) * batch))
     }
 }
 
@@ -107,81 +95,51 @@ pub struct Side {
 }
 
 impl Side {
-    pub fn start(setup: Setup) -> Outcome<Self> {
-        let mut server = Server::start(setup)?;
-        prefer(server.process_id());
-        Ok(Self { connection: server.connect()?, _server: server })
-    }
-
-    fn prepare(&mut self, case: &Case) -> Outcome<()> {
-        redis::cmd("FLUSHALL").query::<()>(&mut self.connection)?;
-        for command in &case.prepare {
-            command.query::<()>(&mut self.connection)?;
-        }
-        Ok(())
+    /// This module, and the peer if there is one.
+    pub fn all() -> Outcome<Vec<Self>> {
+        let start = |setup| {
+            let server = Server::start(setup);
+            prefer(server.process_id());
+            Ok(Self { connection: server.connect()?, _server: server })
+        };
+        Setup::all()?.into_iter().map(start).collect()
     }
 
     /// Nanoseconds an item in the command, for one round.
     fn round(&mut self, case: &Case, form: &Form, round: usize) -> Outcome<f64> {
-        let pipelines = case.pipelines(form, round);
         let before = microseconds_in(&mut self.connection, form.command)?;
-        for pipeline in pipelines {
-            pipeline.query::<()>(&mut self.connection)?;
-        }
-        let after = microseconds_in(&mut self.connection, form.command)?;
-        Ok((after - before) as f64 * 1_000.0 / case.items() as f64)
+        pipelined(&mut self.connection, PIPELINE, case.commands(form, round))?;
+        let spent = microseconds_in(&mut self.connection, form.command)? - before;
+        Ok(spent as f64 * 1_000.0 / (case.shape.0 * case.shape.1) as f64)
     }
 }
 
-/// Both modules, or ours alone.
-pub struct Duel;
-
-impl Duel {
-    /// Measures all cases, prints them, and saves them as the table `name-PEER` if there is a peer.
-    pub fn of(name: &str, cases: &[Case]) -> Outcome<()> {
-        let mut ours = Side::start(Setup::ours()?)?;
-        let mut peer = Setup::peer()?.map(Side::start).transpose()?;
-        let rounds = env::var("BENCH_ROUNDS").ok().filter(|rounds| !rounds.is_empty());
-        let rounds = rounds.map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-        let mut table = Table::new(&["case", "ns an item", "peer, ns", "peer / ours"]);
-        for case in cases {
-            eprintln!("{}", case.name);
-            let mut times = [Vec::new(), Vec::new()];
-            ours.prepare(case)?;
-            peer.iter_mut().try_for_each(|peer| peer.prepare(case))?;
-            for round in 0..=rounds {
-                let mut both = [None, None];
-                for turn in [round % 2, (round + 1) % 2] {
-                    let (side, form) = match turn {
-                        0 => (Some(&mut ours), &case.form),
-                        _ => (peer.as_mut(), case.of_peer()),
-                    };
-                    both[turn] = side.map(|side| side.round(case, form, round)).transpose()?;
-                }
-                // The first one touches memory for the first time.
+/// Measures all cases, for the table `name-PEER`.
+pub fn run(settings: &mut Settings, name: &str, cases: &[Case]) -> Outcome<()> {
+    let mut sides = Side::all()?;
+    for case in cases {
+        eprintln!("{}", case.name);
+        let mut times = [Rounds::default(), Rounds::default()];
+        for side in &mut sides {
+            redis::cmd("FLUSHALL").exec(&mut side.connection)?;
+            case.prepare.iter().try_for_each(|command| command.exec(&mut side.connection))?;
+        }
+        for round in 0..=settings.rounds(ROUNDS)? {
+            for turn in order(round, sides.len()) {
+                let time = sides[turn].round(case, &case.forms[turn], round)?;
+                // The first round touches memory for the first time.
                 if round > 0 {
-                    times.iter_mut().zip(both).for_each(|(times, time)| times.extend(time));
+                    times[turn].push(time);
                 }
             }
-            let [ours, peer] = &times;
-            let of_peer = |number: f64| match peer.is_empty() {
-                true => String::new(),
-                false => format!("{number:.2}"),
-            };
-            table.row(&[
-                case.name.clone(),
-                format!("{:.1}", median(ours)),
-                of_peer(median(peer)),
-                of_peer(median_ratio(peer, ours)),
-            ]);
         }
-        println!("\n{}", table.markdown());
-        match Setup::peer()? {
-            Some(setup) => {
-                let stem = setup.module.file_stem().unwrap_or_default();
-                table.save(&format!("{name}-{}", stem.to_string_lossy()))
-            }
-            None => Ok(()),
-        }
+        let [ours, peer] = &times;
+        settings.table_beside_peer(name)?.row(&[
+            ("case", &case.name),
+            ("ns an item", &ours.median(1)),
+            ("peer, ns", &peer.median(2)),
+            ("peer / ours", &peer.relative_to(ours)),
+        ]);
     }
+    Ok(())
 }

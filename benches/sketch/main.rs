@@ -24,34 +24,22 @@
 //! | `PEER`, `PEER_SERVER` | the other module, and its server if it is not the same |
 
 mod cms;
+mod draws;
 mod duel;
 mod tdigest;
 mod topk;
-mod zipf;
 
-use duel::Duel;
-use splitbloom_rig::parts::Parts;
-use splitbloom_rig::Outcome;
-
-/// A name, and what it runs.
-type Part = (&'static str, fn() -> Outcome<()>);
+use splitbloom_rig::{run_parts, Outcome, Part};
 
 fn main() -> Outcome<()> {
     let parts: [Part; 7] = [
-        ("cms", || Duel::of("sketch-cms", &cms::cases())),
-        ("packed", || Duel::of("sketch-packed", &cms::packed())),
+        ("cms", |settings| duel::run(settings, "sketch-cms", &cms::cases())),
+        ("packed", |settings| duel::run(settings, "sketch-packed", &cms::packed())),
         ("cms-error", cms::errors),
-        ("topk", || Duel::of("sketch-topk", &topk::cases())),
+        ("topk", |settings| duel::run(settings, "sketch-topk", &topk::cases())),
         ("topk-error", topk::errors),
-        ("tdigest", || Duel::of("sketch-tdigest", &tdigest::cases())),
+        ("tdigest", |settings| duel::run(settings, "sketch-tdigest", &tdigest::cases())),
         ("tdigest-error", tdigest::errors),
     ];
-    let names = parts.map(|(name, _)| name);
-    let chosen = Parts::named(&names, &names)?;
-    for (name, run) in parts {
-        if chosen.contain(name) {
-            run()?;
-        }
-    }
-    Ok(())
+    run_parts(&parts, parts.len())
 }

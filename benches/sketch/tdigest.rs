@@ -1,23 +1,12 @@
 //! t-digests.
 
-use super::duel::{Case, Form, Side};
-use redis::{cmd, Connection};
-use splitbloom_harness::splitmix64;
-use splitbloom_rig::server::Setup;
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
+use super::draws::uniform;
+use super::duel::{Case, Form, Side, KEY};
+use redis::{cmd, Cmd, Connection};
+use splitbloom_rig::{in_words, Outcome, Settings};
 use tdigest::TDigest;
 
-const KEY: &str = "latencies";
 const COMPRESSION: u64 = 100;
-/// Numbers of a command, and commands of a round.
-const BATCHES: (u64, u64) = (3_000, 100);
-const SINGLES: (u64, u64) = (30_000, 1);
-
-/// A number of [0, 1).
-fn uniform(number: u64) -> f64 {
-    (splitmix64(number) >> 11) as f64 / (1u64 << 53) as f64
-}
 
 fn exponential(number: u64) -> f64 {
     -(1.0 - uniform(number)).ln()
@@ -29,28 +18,22 @@ fn log_normal(number: u64) -> f64 {
     ((-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()).exp()
 }
 
+fn create() -> Cmd {
+    cmd("TDIGEST.CREATE").arg(KEY).arg("COMPRESSION").arg(COMPRESSION).take()
+}
+
 pub fn cases() -> Vec<Case> {
-    let mut create = cmd("TDIGEST.CREATE");
-    create.arg(KEY).arg("COMPRESSION").arg(COMPRESSION);
-    let mut filled = vec![create];
-    for first in (0..100_000).step_by(1_000) {
-        let mut fill = cmd("TDIGEST.ADD");
-        fill.arg(KEY).arg((first..first + 1_000).map(exponential).collect::<Vec<_>>());
-        filled.push(fill);
-    }
-    let mut cases = Vec::new();
-    for (batches, how) in [(BATCHES, "batches of 100"), (SINGLES, "one number")] {
-        let name = format!("TDIGEST.ADD, {how}");
-        let form = Form::plain("TDIGEST.ADD", |words, n| {
-            words.arg(exponential(n));
-        });
-        cases.push(Case::new(&name, filled.clone(), batches, KEY, form));
-    }
-    let name = "TDIGEST.QUANTILE, five";
-    let form = Form::plain("TDIGEST.QUANTILE", |words, n| {
+    let add = Form::plain("TDIGEST.ADD", |words, n| {
+        words.arg(exponential(n));
+    });
+    let quantile = Form::plain("TDIGEST.QUANTILE", |words, n| {
         words.arg([0.01, 0.25, 0.5, 0.9, 0.999][n as usize % 5]);
     });
-    cases.push(Case::new(name, filled, (3_000, 5), KEY, form));
+    let prepare = add.filled(create(), 100_000);
+    let mut cases = Case::all("", &prepare, &[add], "one number");
+    let name = "TDIGEST.QUANTILE, five".to_string();
+    let forms = [quantile.clone(), quantile];
+    cases.push(Case { name, prepare, shape: (3_000, 5), forms });
     cases
 }
 
@@ -63,50 +46,49 @@ const QUANTILES: [f64; 7] = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
 
 /// How far the ranks of estimated quantiles are from what was requested, in millionths of all
 /// numbers: ours, the peer's, and those of the crate `tdigest`.
-pub fn errors() -> Outcome<()> {
-    let mut ours = Side::start(Setup::ours()?)?;
-    let mut peer = Setup::peer()?.map(Side::start).transpose()?;
-    let mut table = Table::new(&["numbers", "quantile", "mean error", "peer", "crate tdigest"]);
+pub fn errors(settings: &mut Settings) -> Outcome<()> {
+    let mut sides = Side::all()?;
     type Distribution = (&'static str, fn(u64) -> f64);
     let distributions: [Distribution; 3] =
         [("uniform", uniform), ("exponential", exponential), ("log-normal", log_normal)];
     for (name, draw) in distributions {
-        let mut sums = [[0.0; 3]; QUANTILES.len()];
+        let mut sums = [[f64::NAN; QUANTILES.len()]; 3];
         for stream in 0..STREAMS {
             let numbers: Vec<f64> = (stream * NUMBERS..(stream + 1) * NUMBERS).map(draw).collect();
             let mut sorted = numbers.clone();
             sorted.sort_by(f64::total_cmp);
-            let of_peer = peer.as_mut().map(|peer| quantiles(&mut peer.connection, &numbers));
-            let each = [
-                Some(quantiles(&mut ours.connection, &numbers)?),
-                of_peer.transpose()?,
-                Some(of_crate(&numbers)),
-            ];
-            for (side, quantiles) in each.into_iter().enumerate() {
-                for (n, quantile) in quantiles.unwrap_or_default().into_iter().enumerate() {
+            let add = |sums: &mut [f64], estimated: Vec<f64>| {
+                for ((sum, quantile), wanted) in sums.iter_mut().zip(estimated).zip(QUANTILES) {
                     let below = sorted.partition_point(|number| *number < quantile) as f64;
-                    let error = (below / NUMBERS as f64 - QUANTILES[n]).abs();
-                    sums[n][side] += error * 1e6 / STREAMS as f64;
+                    let error = (below / NUMBERS as f64 - wanted).abs() * 1e6 / STREAMS as f64;
+                    *sum = error + if stream == 0 { 0.0 } else { *sum };
                 }
+            };
+            for (side, sums) in sides.iter_mut().zip(&mut sums) {
+                add(sums, quantiles(&mut side.connection, &numbers)?);
             }
+            add(&mut sums[2], of_crate(&numbers));
         }
-        for (quantile, [ours, of_peer, of_crate]) in QUANTILES.iter().zip(sums) {
-            let of_peer = peer.as_ref().map_or_else(String::new, |_| format!("{of_peer:.0}"));
-            let [ours, of_crate] = [ours, of_crate].map(|error| format!("{error:.0}"));
-            table.row(&[name.to_string(), quantile.to_string(), ours, of_peer, of_crate]);
+        for (n, quantile) in QUANTILES.iter().enumerate() {
+            let [ours, peer, other] = sums.map(|sums| in_words(sums[n], 0));
+            settings.table("sketch-tdigest-error").row(&[
+                ("numbers", &name),
+                ("quantile", quantile),
+                ("mean error", &ours),
+                ("peer", &peer),
+                ("crate tdigest", &other),
+            ]);
         }
     }
-    println!("\n{}", table.markdown());
-    table.save("sketch-tdigest-error")
+    Ok(())
 }
 
 /// The quantiles that a server estimates.
 fn quantiles(connection: &mut Connection, numbers: &[f64]) -> Outcome<Vec<f64>> {
-    cmd("UNLINK").arg(KEY).query::<()>(connection)?;
-    let mut create = cmd("TDIGEST.CREATE");
-    create.arg(KEY).arg("COMPRESSION").arg(COMPRESSION).query::<()>(connection)?;
+    cmd("UNLINK").arg(KEY).exec(connection)?;
+    create().exec(connection)?;
     for numbers in numbers.chunks(1_000) {
-        cmd("TDIGEST.ADD").arg(KEY).arg(numbers).query::<()>(connection)?;
+        cmd("TDIGEST.ADD").arg(KEY).arg(numbers).exec(connection)?;
     }
     Ok(cmd("TDIGEST.QUANTILE").arg(KEY).arg(&QUANTILES).query(connection)?)
 }

@@ -1,28 +1,21 @@
 //! Top-k.
 
-use super::duel::{Case, Form, Side};
-use super::zipf::{Items, Zipf};
+use super::draws::{uniform, Items, Zipf, SHORT, URLS};
+use super::duel::{Case, Form, Side, KEY};
 use redis::{cmd, Connection};
 use splitbloom_harness::splitmix64;
-use splitbloom_rig::server::Setup;
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
+use splitbloom_rig::{pipelined, Outcome, Settings};
 use std::collections::{HashMap, HashSet};
 
-const KEY: &str = "heavy";
 const DEPTH: u64 = 7;
-/// Items of a command, and commands of a round.
-const BATCHES: (u64, u64) = (3_000, 100);
-const SINGLES: (u64, u64) = (30_000, 1);
 
 /// An item of a Pareto distribution with exponent 1.1.
 fn pareto(number: u64) -> String {
-    let uniform = (splitmix64(number) >> 11) as f64 / (1u64 << 53) as f64;
-    format!("item:{}", (1.0 - uniform).powf(-1.0 / 1.1).min(1e12) as u64)
+    format!("item:{}", (1.0 - uniform(number)).powf(-1.0 / 1.1).min(1e12) as u64)
 }
 
 /// One of a million items, all equally likely.
-fn uniform(number: u64) -> String {
+fn one_of_a_million(number: u64) -> String {
     format!("item:{}", splitmix64(number) % 1_000_000)
 }
 
@@ -38,30 +31,20 @@ pub fn cases() -> Vec<Case> {
     const SKETCHES: [Sketch; 4] = [
         ("k = 100, Pareto 1.1", 100, 2_000, pareto),
         ("k = 1 000, Pareto 1.1", 1_000, 20_000, pareto),
-        ("k = 1 000, uniform", 1_000, 20_000, uniform),
+        ("k = 1 000, uniform", 1_000, 20_000, one_of_a_million),
         ("k = 1 000, all different", 1_000, 20_000, different),
     ];
-    let mut cases = Vec::new();
-    for (sketch, k, width, draw) in SKETCHES {
-        let mut create = cmd("TOPK.RESERVE");
-        create.arg(KEY).arg(k).arg(width).arg(DEPTH).arg(0.9);
-        let mut filled = vec![create];
-        for first in (0..100_000).step_by(1_000) {
-            let mut fill = cmd("TOPK.ADD");
-            fill.arg(KEY).arg((first..first + 1_000).map(draw).collect::<Vec<_>>());
-            filled.push(fill);
-        }
-        for (batches, how) in [(BATCHES, "batches of 100"), (SINGLES, "one item")] {
-            for command in ["TOPK.ADD", "TOPK.QUERY"] {
-                let name = format!("{command}, {sketch}, {how}");
-                let form = Form::plain(command, move |words, number| {
-                    words.arg(draw(number));
-                });
-                cases.push(Case::new(&name, filled.clone(), batches, KEY, form));
-            }
-        }
-    }
-    cases
+    let cases = SKETCHES.into_iter().flat_map(|(sketch, k, width, draw)| {
+        let create = cmd("TOPK.RESERVE").arg(KEY).arg(k).arg(width).arg(DEPTH).arg(0.9).take();
+        let forms = ["TOPK.ADD", "TOPK.QUERY"].map(|command| {
+            Form::plain(command, move |words, number| {
+                words.arg(draw(number));
+            })
+        });
+        let filled = forms[0].filled(create, 100_000);
+        Case::all(&format!("{sketch}, "), &filled, &forms, "one item")
+    });
+    cases.collect()
 }
 
 /// Distinct items, and how many are drawn of them.
@@ -71,42 +54,31 @@ const K: usize = 100;
 
 /// How many of the k heaviest items are listed, and how far their counts are from the exact ones:
 /// both modules with the same k, width, depth and decay, and so the same memory for buckets.
-pub fn errors() -> Outcome<()> {
-    let mut ours = Side::start(Setup::ours()?)?;
-    let mut peer = Setup::peer()?.map(Side::start).transpose()?;
-    let mut table = Table::new(&[
-        "items",
-        "exponent",
-        "width",
-        "recall",
-        "mean error",
-        "peer: recall",
-        "peer: mean error",
-    ]);
-    let wide = [0.8, 1.1, 1.2, 1.4].map(|exponent| (Items::Short, exponent, 2_000));
-    let narrow = [1.1, 1.2, 1.4].map(|exponent| (Items::Short, exponent, 300));
-    let urls = [(Items::Urls, 1.1, 300)];
+pub fn errors(settings: &mut Settings) -> Outcome<()> {
+    let mut sides = Side::all()?;
+    let wide = [0.8, 1.1, 1.2, 1.4].map(|exponent| (SHORT, exponent, 2_000));
+    let narrow = [1.1, 1.2, 1.4].map(|exponent| (SHORT, exponent, 300));
+    let urls = [(URLS, 1.1, 300)];
     for (items, exponent, width) in wide.into_iter().chain(narrow).chain(urls) {
         let zipf = Zipf::new(DISTINCT, exponent);
         let stream = Stream { items, counts: zipf.counts(DRAWS), zipf };
-        let found = stream.quality(&mut ours.connection, width)?;
-        let of_peer =
-            peer.as_mut().map(|peer| stream.quality(&mut peer.connection, width)).transpose()?;
-        let [recall, error] = found.map(|number| format!("{number:.4}"));
-        let of_peer = of_peer.map(|of_peer| of_peer.map(|number| format!("{number:.4}")));
-        let [peer_recall, peer_error] = of_peer.unwrap_or_default();
-        table.row(&[
-            items.name().to_string(),
-            exponent.to_string(),
-            width.to_string(),
-            recall,
-            error,
-            peer_recall,
-            peer_error,
+        let mut found: [[String; 2]; 2] = Default::default();
+        for (side, found) in sides.iter_mut().zip(&mut found) {
+            let quality = stream.quality(&mut side.connection, width)?;
+            *found = quality.map(|number| format!("{number:.4}"));
+        }
+        let [[recall, error], [peer_recall, peer_error]] = &found;
+        settings.table("sketch-topk-error").row(&[
+            ("items", &items.0),
+            ("exponent", &exponent),
+            ("width", &width),
+            ("recall", recall),
+            ("mean error", error),
+            ("peer: recall", peer_recall),
+            ("peer: mean error", peer_error),
         ]);
     }
-    println!("\n{}", table.markdown());
-    table.save("sketch-topk-error")
+    Ok(())
 }
 
 /// What is added, and how often each item is.
@@ -121,24 +93,19 @@ impl Stream {
     /// listed.
     fn quality(&self, connection: &mut Connection, width: u64) -> Outcome<[f64; 2]> {
         const BATCH: u64 = 1_000;
-        const PIPELINE: u64 = 50;
+        const PIPELINE: usize = 50;
         let Self { items, zipf, counts } = self;
-        cmd("UNLINK").arg(KEY).query::<()>(connection)?;
-        let mut create = cmd("TOPK.RESERVE");
-        create.arg(KEY).arg(K).arg(width).arg(DEPTH).arg(0.9).query::<()>(connection)?;
-        for first in (0..DRAWS).step_by((BATCH * PIPELINE) as usize) {
-            let mut pipeline = redis::pipe();
-            for batch in (first..first + BATCH * PIPELINE).step_by(BATCH as usize) {
-                let drawn = (batch..batch + BATCH).map(|draw| items.item(zipf.draw(draw)));
-                let items: Vec<Vec<u8>> = drawn.collect();
-                pipeline.cmd("TOPK.ADD").arg(KEY).arg(items).ignore();
-            }
-            pipeline.query::<()>(connection)?;
-        }
-        let mut list = cmd("TOPK.LIST");
-        let list: Vec<(Vec<u8>, u64)> = list.arg(KEY).arg("WITHCOUNT").query(connection)?;
+        cmd("UNLINK").arg(KEY).exec(connection)?;
+        cmd("TOPK.RESERVE").arg(KEY).arg(K).arg(width).arg(DEPTH).arg(0.9).exec(connection)?;
+        let adds = (0..DRAWS).step_by(BATCH as usize).map(|first| {
+            let drawn = (first..first + BATCH).map(|draw| (items.1)(zipf.draw(draw)));
+            cmd("TOPK.ADD").arg(KEY).arg(drawn.collect::<Vec<_>>()).take()
+        });
+        pipelined(connection, PIPELINE, adds)?;
+        let list: Vec<(Vec<u8>, u64)> =
+            cmd("TOPK.LIST").arg(KEY).arg("WITHCOUNT").query(connection)?;
         let numbers: HashMap<Vec<u8>, usize> =
-            (0..counts.len()).map(|number| (items.item(number), number)).collect();
+            (0..counts.len()).map(|number| ((items.1)(number), number)).collect();
         let list: Vec<(usize, u64)> =
             list.into_iter().map(|(item, count)| (numbers[&item], count)).collect();
         let mut heaviest: Vec<usize> = (0..counts.len()).collect();

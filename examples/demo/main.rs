@@ -6,9 +6,7 @@
 //! (an executable) and `SPLITBLOOM_MODULE` (the built module), and uses it like any client.
 
 use redis::{bloom::BloomFilterScalingOptions, Commands, Connection};
-use splitbloom_rig::progress::Progress;
-use splitbloom_rig::server::{Server, Setup};
-use splitbloom_rig::Outcome;
+use splitbloom_rig::{Outcome, Progress, Server, Setup};
 use std::collections::{BTreeSet, HashSet};
 use std::{env, fs};
 
@@ -33,7 +31,7 @@ fn main() -> Outcome<()> {
     let known: HashSet<&str> = words.iter().copied().collect();
     let non_words = non_words(&known);
 
-    let mut server = Server::start(Setup::ours()?)?;
+    let mut server = Server::start(Setup::ours());
     let mut client = server.connect()?;
     let scaling = BloomFilterScalingOptions::NonScaling;
     client.bf_reserve_options::<_, _, _, ()>(FILTER, ERROR_RATE, words.len(), scaling)?;
@@ -47,7 +45,7 @@ fn main() -> Outcome<()> {
     let (filter_bytes, set_bytes) = (memory(&mut client, FILTER)?, memory(&mut client, SET)?);
 
     redis::cmd("SAVE").query::<()>(&mut client)?;
-    server.restart()?;
+    server.restart();
     let mut client = server.connect()?;
     let found_again = count_set(&mut client, "BF.MEXISTS", "after a restart", &words)?;
 

@@ -2,8 +2,7 @@
 
 use crate::chart::{Plot, Series};
 use plotters::prelude::SeriesLabelPosition;
-use splitbloom_rig::table::Table;
-use splitbloom_rig::Outcome;
+use splitbloom_rig::{Outcome, Table};
 
 /// The server tables, with the name of the other module in each.
 const SERVERS: [(&str, &str); 2] =

@@ -8,7 +8,6 @@ use crate::case::Case;
 use crate::contender::Contender;
 use sbbf_rs::{FilterFn, ALIGNMENT, BUCKET_SIZE};
 use splitbloom_rig::Outcome;
-use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The alignment that the crate requires.
@@ -24,26 +23,21 @@ pub struct Block {
     num_buckets: usize,
 }
 
-impl Contender for Block {
-    const NAME: &'static str = "sbbf-rs";
-    /// Measured relative to the requested rate: 1.3 at 1 %, 1.8 at 0.1 %, 4.3 at 0.01 %.
-    const PLAUSIBLE_RATE: RangeInclusive<f64> = 0.5..=10.0;
-
-    fn empty(case: &Case) -> Outcome<Self> {
+impl Block {
+    pub fn empty(case: &Case) -> Self {
         let bytes = case.num_bits as usize / 8;
-        Ok(Self {
-            functions: FilterFn::new(),
-            lines: vec![CLEAR; bytes.div_ceil(ALIGNMENT)],
-            num_buckets: bytes / BUCKET_SIZE,
-        })
+        let lines = vec![CLEAR; bytes.div_ceil(ALIGNMENT)];
+        Self { functions: FilterFn::new(), lines, num_buckets: bytes / BUCKET_SIZE }
     }
+}
 
-    fn of_copies(tile: &Self, case: &Case, _items: u64) -> Outcome<Self> {
-        let mut copies = Self::empty(case)?;
-        for lines in copies.lines.chunks_mut(tile.lines.len()) {
-            lines.copy_from_slice(&tile.lines[..lines.len()]);
+impl Contender for Block {
+    fn copies(&self, case: &Case, _items: u64) -> Outcome<Box<dyn Contender>> {
+        let mut copies = Self::empty(case);
+        for lines in copies.lines.chunks_mut(self.lines.len()) {
+            lines.copy_from_slice(&self.lines[..lines.len()]);
         }
-        Ok(copies)
+        Ok(Box::new(copies))
     }
 
     #[inline]

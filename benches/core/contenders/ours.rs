@@ -3,32 +3,26 @@
 use super::dump;
 use super::standard::SEED;
 use crate::case::Case;
-use crate::contender::Contender;
+use crate::contender::{Batch, Contender};
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
 use splitbloom_rig::Outcome;
-use std::ops::RangeInclusive;
 
 pub struct Ours(Filter);
 
-impl Contender for Ours {
-    const NAME: &'static str = "splitbloom";
-    /// `make bench PARTS=fpr` measures within 1 % of the requested rate, with more probes.
-    const PLAUSIBLE_RATE: RangeInclusive<f64> = 0.85..=1.15;
-
+impl Ours {
     /// A fixed filter, so that all items are in one sub-filter with the full error rate.
-    fn empty(case: &Case) -> Outcome<Self> {
-        let parameters = Parameters {
-            error_rate: case.error_rate,
-            capacity: case.capacity,
-            growth: Growth::Fixed,
-            seed: SEED,
-        };
+    pub fn empty(case: &Case) -> Outcome<Self> {
+        let Case { error_rate, capacity, .. } = *case;
+        let parameters = Parameters { error_rate, capacity, growth: Growth::Fixed, seed: SEED };
         let filter = Filter::new(parameters, SizeLimit::Unlimited);
         Ok(Self(filter.map_err(|error| format!("{error:?}"))?))
     }
+}
 
-    fn of_copies(tile: &Self, case: &Case, items: u64) -> Outcome<Self> {
-        dump::filter_of_copies(&tile.0, &Self::empty(case)?.0, items).map(Self)
+impl Contender for Ours {
+    fn copies(&self, case: &Case, items: u64) -> Outcome<Box<dyn Contender>> {
+        let copies = dump::filter_of_copies(&self.0, &Self::empty(case)?.0, items)?;
+        Ok(Box::new(Self(copies)))
     }
 
     #[inline]
@@ -42,21 +36,17 @@ impl Contender for Ours {
     }
 
     #[inline]
-    fn contains_batch<'a>(
-        &self,
-        batch: impl Iterator<Item = &'a [u8]>,
-        on_result: impl FnMut(bool),
-    ) {
-        self.0.contains_many(batch, on_result);
+    fn count_present(&self, batch: Batch) -> u64 {
+        let mut present = 0;
+        self.0.contains_many(batch, |is_present| present += u64::from(is_present));
+        present
     }
 
     #[inline]
-    fn insert_batch<'a>(
-        &mut self,
-        batch: impl Iterator<Item = &'a [u8]>,
-        on_result: impl FnMut(bool),
-    ) {
+    fn insert_all(&mut self, batch: Batch) -> u64 {
+        let mut new = 0;
         // Refused items produce no result, and the results are counted.
-        let _ = self.0.add_many(batch, SizeLimit::Unlimited, on_result);
+        let _ = self.0.add_many(batch, SizeLimit::Unlimited, |is_new| new += u64::from(is_new));
+        new
     }
 }

@@ -6,43 +6,29 @@
 
 use super::standard::{Standard, SEED};
 use crate::case::Case;
-use crate::contender::Contender;
+use crate::contender::{Batch, Contender};
 use crate::items::BATCH;
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_rig::Outcome;
-use std::ops::RangeInclusive;
 
-pub struct Prefetched(Standard);
+pub struct Prefetched(pub Standard);
 
 impl Prefetched {
-    /// Hashes as many items as fit and prefetches their lines.
+    /// Hashes the items of a batch, which fit, and prefetches their lines.
     #[inline]
-    fn prefetch<'a, 'h>(
-        &self,
-        items: &mut impl Iterator<Item = &'a [u8]>,
-        hashes: &'h mut [ItemHash; BATCH],
-    ) -> &'h [ItemHash] {
-        let mut len = 0;
-        for (hash, item) in hashes.iter_mut().zip(items) {
+    fn prefetch<'h>(&self, batch: Batch, hashes: &'h mut [ItemHash; BATCH]) -> &'h [ItemHash] {
+        let len = batch.len();
+        for (hash, item) in hashes.iter_mut().zip(batch) {
             *hash = ItemHash::of(item, SEED);
             self.0.prefetch(*hash);
-            len += 1;
         }
         &hashes[..len]
     }
 }
 
 impl Contender for Prefetched {
-    const NAME: &'static str = "standard, prefetched";
-    const PLAUSIBLE_RATE: RangeInclusive<f64> = Standard::PLAUSIBLE_RATE;
-    const ONLY_IN_BATCHES: bool = true;
-
-    fn empty(case: &Case) -> Outcome<Self> {
-        Standard::empty(case).map(Self)
-    }
-
-    fn of_copies(tile: &Self, case: &Case, items: u64) -> Outcome<Self> {
-        Standard::of_copies(&tile.0, case, items).map(Self)
+    fn copies(&self, case: &Case, _items: u64) -> Outcome<Box<dyn Contender>> {
+        Ok(Box::new(Self(self.0.copied(case))))
     }
 
     #[inline]
@@ -56,38 +42,16 @@ impl Contender for Prefetched {
     }
 
     #[inline]
-    fn contains_batch<'a>(
-        &self,
-        mut batch: impl Iterator<Item = &'a [u8]>,
-        mut on_result: impl FnMut(bool),
-    ) {
+    fn count_present(&self, batch: Batch) -> u64 {
         let mut hashes = [ItemHash::default(); BATCH];
-        loop {
-            let prefetched = self.prefetch(&mut batch, &mut hashes);
-            if prefetched.is_empty() {
-                return;
-            }
-            for hash in prefetched {
-                on_result(self.0.contains_hash(*hash));
-            }
-        }
+        let hashes = self.prefetch(batch, &mut hashes).iter();
+        hashes.map(|hash| u64::from(self.0.contains_hash(*hash))).sum()
     }
 
     #[inline]
-    fn insert_batch<'a>(
-        &mut self,
-        mut batch: impl Iterator<Item = &'a [u8]>,
-        mut on_result: impl FnMut(bool),
-    ) {
+    fn insert_all(&mut self, batch: Batch) -> u64 {
         let mut hashes = [ItemHash::default(); BATCH];
-        loop {
-            let prefetched = self.prefetch(&mut batch, &mut hashes);
-            if prefetched.is_empty() {
-                return;
-            }
-            for hash in prefetched {
-                on_result(self.0.insert_hash(*hash));
-            }
-        }
+        let hashes = self.prefetch(batch, &mut hashes).iter();
+        hashes.map(|hash| u64::from(self.0.insert_hash(*hash))).sum()
     }
 }

@@ -12,8 +12,8 @@
 use crate::case::Case;
 use crate::contender::Contender;
 use splitbloom_filter::hash::{multiply_high, ItemHash, Seed};
+use splitbloom_foundation::prefetch::prefetch;
 use splitbloom_rig::Outcome;
-use std::ops::RangeInclusive;
 
 /// Any seed will do.
 pub const SEED: Seed = Seed(0x5EED);
@@ -32,6 +32,20 @@ struct Place {
 }
 
 impl Standard {
+    pub fn empty(case: &Case) -> Self {
+        let words = vec![0; case.num_bits.div_ceil(64) as usize];
+        Self { words, num_bits: case.num_bits, num_hashes: case.num_hashes }
+    }
+
+    /// A filter of this size with copies of these bits.
+    pub fn copied(&self, case: &Case) -> Self {
+        let mut copies = Self::empty(case);
+        for words in copies.words.chunks_mut(self.words.len()) {
+            words.copy_from_slice(&self.words[..words.len()]);
+        }
+        copies
+    }
+
     /// The positions of an item's bits.
     #[inline]
     fn probes(&self, hash: ItemHash) -> impl Iterator<Item = Place> {
@@ -64,30 +78,14 @@ impl Standard {
     #[inline]
     pub fn prefetch(&self, hash: ItemHash) {
         for place in self.probes(hash) {
-            prefetch_read(&self.words[place.word]);
+            prefetch(&self.words[place.word]);
         }
     }
 }
 
 impl Contender for Standard {
-    const NAME: &'static str = "standard";
-    /// 0.71 to 0.88 of the requested rate by the standard formula, (1 - exp(-k/bits per item))^k.
-    const PLAUSIBLE_RATE: RangeInclusive<f64> = 0.5..=1.1;
-
-    fn empty(case: &Case) -> Outcome<Self> {
-        Ok(Self {
-            words: vec![0; case.num_bits.div_ceil(64) as usize],
-            num_bits: case.num_bits,
-            num_hashes: case.num_hashes,
-        })
-    }
-
-    fn of_copies(tile: &Self, case: &Case, _items: u64) -> Outcome<Self> {
-        let mut copies = Self::empty(case)?;
-        for words in copies.words.chunks_mut(tile.words.len()) {
-            words.copy_from_slice(&tile.words[..words.len()]);
-        }
-        Ok(copies)
+    fn copies(&self, case: &Case, _items: u64) -> Outcome<Box<dyn Contender>> {
+        Ok(Box::new(self.copied(case)))
     }
 
     #[inline]
@@ -99,17 +97,4 @@ impl Contender for Standard {
     fn insert(&mut self, item: &[u8]) -> bool {
         self.insert_hash(ItemHash::of(item, SEED))
     }
-}
-
-#[inline]
-#[allow(unsafe_code, reason = "an instruction that has no safe function")]
-fn prefetch_read(word: &u64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch has no architectural effect and cannot fault; SSE is part of every x86-64.
-    unsafe {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = word;
 }

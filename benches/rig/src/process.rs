@@ -22,6 +22,5 @@ pub fn cpu_seconds(process: u32) -> Outcome<f64> {
 pub fn prefer(process: u32) {
     let mut renice = Command::new("renice");
     renice.args(["-n", "-20", "-p", &process.to_string()]);
-    renice.stdout(Stdio::null()).stderr(Stdio::null());
-    renice.status().ok();
+    renice.stdout(Stdio::null()).stderr(Stdio::null()).status().ok();
 }

@@ -3,20 +3,20 @@
 
 use crate::Outcome;
 use splitbloom_harness::in_repository;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::path::PathBuf;
 
+#[derive(Default)]
 pub struct Table {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
-    pub fn new(columns: &[&str]) -> Self {
-        Self { columns: columns.iter().map(ToString::to_string).collect(), rows: Vec::new() }
-    }
+/// The heading of a column, and the value in a row.
+pub type Cell<'a> = (&'a str, &'a dyn Display);
 
+impl Table {
     /// Loads a table that [`Table::save`] wrote.
     pub fn load(name: &str) -> Outcome<Self> {
         let text = fs::read_to_string(path_of(name))?;
@@ -25,9 +25,23 @@ impl Table {
         Ok(Self { columns, rows: lines.collect() })
     }
 
-    pub fn row(&mut self, cells: &[String]) {
-        assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells.to_vec());
+    /// Begins a row.
+    pub fn row(&mut self, cells: &[Cell]) {
+        self.rows.push(Vec::new());
+        self.add(cells);
+    }
+
+    /// Adds cells to the last row. All rows have the columns of the first one.
+    pub fn add(&mut self, cells: &[Cell]) {
+        let is_first = self.rows.len() == 1;
+        let row = self.rows.last_mut().expect("a row has begun");
+        for (name, value) in cells {
+            if is_first {
+                self.columns.push(name.to_string());
+            }
+            assert_eq!(self.columns.get(row.len()).map(String::as_str), Some(*name));
+            row.push(value.to_string());
+        }
     }
 
     pub fn rows(&self) -> &[Vec<String>] {

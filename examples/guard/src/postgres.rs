@@ -1,7 +1,7 @@
 //! A PostgreSQL of our own in a temporary folder; dropping it removes both.
 
 use crate::Outcome;
-use splitbloom_rig::server::Port;
+use splitbloom_rig::Port;
 use std::os::unix::fs::{chown, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

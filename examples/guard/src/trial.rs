@@ -8,8 +8,7 @@ use crate::service::Service;
 use crate::table::Table;
 use crate::{web, Outcome};
 use redis::InfoDict;
-use splitbloom_rig::progress::Progress;
-use splitbloom_rig::server::{Server, Setup};
+use splitbloom_rig::{Progress, Server, Setup};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -133,8 +132,7 @@ impl Stage {
     /// Something does not start.
     pub async fn set(products: u64, kind: Option<Kind>, keeps_proofs: bool) -> Outcome<Stage> {
         let mut postgres = Postgres::start()?;
-        let mut server =
-            Setup::ours().and_then(Server::start).map_err(|error| error.to_string())?;
+        let server = Server::start(Setup::ours());
         let cache = server.connect().map_err(|error| error.to_string())?;
         let address = format!("redis://127.0.0.1:{}", server.port());
         let ids: Vec<i64> = (0..products).map(product).collect();
