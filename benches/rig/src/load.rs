@@ -8,7 +8,7 @@
 //!
 //! Commands are encoded once; after that each turn only overwrites their items, so a command of 100
 //! items costs the generator some 0.3 µs besides the system calls. The length of every reply is
-//! known in advance, so reading is one `read_exact`. The server's CPU time ([`crate::process`])
+//! known in advance, so reading is one `read_exact`. The server's CPU time (`process`)
 //! shows that the generator is not the bottleneck: if the server is always busy, a faster generator
 //! would change nothing.
 
