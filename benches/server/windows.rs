@@ -1,5 +1,5 @@
 //! Filters that forget, beside the same without a window, and beside what people do without them:
-//! eight keys, one for each eighth of the window, all of which a lookup asks in one pipeline. Each
+//! eight keys, one for each eighth of the window, all of which a lookup asks, in pipelines. Each
 //! of these is reserved for its items, at an eighth of the error rate.
 //!
 //! ```text
