@@ -75,7 +75,7 @@ impl Command {
     /// Enough connections to keep the server busy. On 4 of them, single-item commands left it idle
     /// for a quarter of the time, since it replied to all and then waited for all; the faster the
     /// command, the longer. Batches keep it busy on 4, and with more the items in flight would
-    /// exceed what the smallest filter has room for.
+    /// exceed the capacity of the smallest filter.
     pub fn connections(self) -> usize {
         match self.items {
             0 | 1 => 16,

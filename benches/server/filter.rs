@@ -32,7 +32,7 @@ pub enum Adds {
     Fill,
     /// Into filters that are recreated long before they are full, without a pause.
     Stream,
-    /// Beyond what is there: so many items.
+    /// This number of items beyond those present.
     Further(u64),
 }
 

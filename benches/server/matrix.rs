@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Half of the items looked up are present; added items are new. Filters are reserved NONSCALING at
-//! 1 %, which both modules understand alike. The peer has no packed commands: it is compared with
-//! what it has. In the part `growth` the time of adds is that of all of growth: most users never
+//! 1 %, which means the same in both modules. The peer has no packed commands: its BF.M… are
+//! compared with ours. The part `growth` times adds from the empty filter on: most users never
 //! reserve.
 
 use super::command::*;

@@ -12,8 +12,7 @@ const POINTS: i32 = 16;
 /// One batch; the items of every point are a multiple of it.
 const FIRST: u64 = 100;
 const LAST: u64 = 10_000_000;
-/// From so many items on, what the server itself takes meanwhile is less than a tenth of the
-/// filter.
+/// From this number of items on, the server's own memory is less than a tenth of the filter's.
 const FIRST_RESIDENT: u64 = 1_000_000;
 
 pub fn run(settings: &mut Settings) -> Outcome<()> {

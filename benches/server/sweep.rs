@@ -115,7 +115,7 @@ fn slowest_step(items: u64) -> Outcome<Option<u64>> {
     Ok(slowest_in_every(&runs))
 }
 
-/// Adds so many items, packed, over a window, or longer if the server is not that fast.
+/// Adds `items` packed items over a window, or longer if the server is not that fast.
 fn fill(db: &mut Connection, items: u64) -> Outcome<()> {
     let reserve = format!("w 0.01 100 WINDOW {WINDOW} SLICES {SLICES}");
     cmd("BF.RESERVE").arg(reserve.split(' ').collect::<Vec<_>>()).exec(db)?;

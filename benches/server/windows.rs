@@ -30,7 +30,7 @@ const STEPS: u64 = 4 * LAST;
 /// Steps of the last window.
 const LAST: u64 = 2 * SLICES;
 
-/// What is measured: what the table calls it, and how many keys it has.
+/// The filters to measure: name in the table, number of keys.
 const KINDS: [(&str, u64); 3] = [("without a window", 1), (WINDOWED, 1), ("eight keys", SLICES)];
 const WINDOWED: &str = "with a window";
 

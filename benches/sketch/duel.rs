@@ -44,7 +44,7 @@ impl Form {
         words
     }
 
-    /// Creates a sketch, and fills it with so many items.
+    /// Creates a sketch, and fills it with `items` items.
     pub fn filled(&self, create: Cmd, items: u64) -> Vec<Cmd> {
         const BATCH: u64 = 1_000;
         let firsts = (0..items).step_by(BATCH as usize);

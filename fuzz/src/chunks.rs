@@ -315,7 +315,7 @@ fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> Filter {
     filter
 }
 
-/// What has come after so many chunks.
+/// The filter after the first `chunks` chunks.
 fn part_of(filter: &Filter, chunks: usize) -> Filter {
     let mut loaded = Loaded::of(filter.head());
     for chunk in &Donor::of(filter, 1).chunks[..chunks] {

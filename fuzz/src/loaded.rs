@@ -182,7 +182,7 @@ mod tests {
         page
     }
 
-    /// One entry, in so many lines that they are all that counts.
+    /// A page of one entry, whose memory is nearly all lines.
     fn all_lines(depth: u8) -> Vec<u8> {
         let mut page = vec![depth, 1, 1, 2, 128, 1, 0, 0, 0, 0b10110];
         page.resize((256usize + 128 * 64 + 8).div_ceil(18), 0);

@@ -16,7 +16,7 @@ const MEMORY_BEFORE: isize = 4096;
 /// More layers than these would take a second to be asked by the second reader.
 const MOST_LAYERS: usize = 64;
 
-/// What both readers have read, if they accept it. The core's takes at most so many bytes.
+/// What both readers have read, if they accept it. The core's takes at most `most` bytes.
 pub fn read_by_both<T, E: Debug, P>(
     most: isize,
     read: impl FnOnce() -> Result<T, E>,
@@ -28,7 +28,7 @@ pub fn read_by_both<T, E: Debug, P>(
     read.ok().zip(twin)
 }
 
-/// The same of layers, which were so many bytes.
+/// The same of layers, which were `given` bytes.
 pub fn layers_by_both<P>(
     given: usize,
     read: impl FnOnce() -> Result<Filter, DecodeError>,

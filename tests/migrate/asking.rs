@@ -71,7 +71,7 @@ fn found_one_by_one(
     bytes.collect()
 }
 
-/// Ranges of so many numbers, a multiple of eight, as each begins a byte.
+/// Ranges of `size` numbers, a multiple of eight, since each begins a byte.
 fn batches(numbers: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = numbers;
     (start..end).step_by(size as usize).map(move |first| first..end.min(first + size))

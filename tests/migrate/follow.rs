@@ -5,7 +5,7 @@ use crate::number;
 use crate::words::{first_commands, Acknowledged};
 use splitbloom_harness::{peer, Connection, Link, Options, Random, Server};
 
-/// Commands between two cuts are sent so many at a time.
+/// The number of commands that are sent at once, at most, between two cuts.
 const BATCH: u64 = 500;
 
 #[test]

@@ -51,7 +51,7 @@ impl Known {
         self.count() + self.more_copies.values().sum::<u64>()
     }
 
-    /// Takes away up to so many items, with all of their copies, and returns each copy.
+    /// Takes away up to `most` items, with all of their copies, and returns each copy.
     pub fn take(&mut self, most: u64) -> Vec<u64> {
         let Some(last) = self.items.pop() else {
             return Vec::new();

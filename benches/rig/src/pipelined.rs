@@ -3,7 +3,7 @@
 use crate::Outcome;
 use redis::{Cmd, Connection};
 
-/// Sends commands, so many at a time, and ignores their replies.
+/// Sends commands in pipelines of `at_a_time`, and ignores their replies.
 ///
 /// # Errors
 /// One of them was refused.

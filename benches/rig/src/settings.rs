@@ -79,7 +79,7 @@ impl Settings {
         Ok(numbers)
     }
 
-    /// The table that is saved as `docs/performance/NAME.tsv`; a new one if there is none yet.
+    /// The table that is saved as `docs/performance/NAME.tsv`; an empty one at first.
     pub fn table(&mut self, name: &str) -> &mut Table {
         &mut self.tables.entry(name.to_string()).or_default().0
     }

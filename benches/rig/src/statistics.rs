@@ -24,7 +24,7 @@ impl Rounds {
         self.0.push(figure);
     }
 
-    /// The median with so many decimals; nothing if there are no rounds.
+    /// The median with `decimals` decimals; empty if there are no rounds.
     pub fn median(&self, decimals: usize) -> String {
         in_words(median(&self.0), decimals)
     }

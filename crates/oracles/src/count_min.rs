@@ -58,7 +58,7 @@ impl Plain {
         Some(plain)
     }
 
-    /// A slice like this one, of so many bytes.
+    /// Reads a slice with the dimensions of this one, whose table has `bytes` bytes.
     fn read_slice(&self, bytes: u64, from: &mut impl Fields) -> Option<Self> {
         let mut sketch = self.clone();
         sketch.count = from.unsigned()?.min(MAX_COUNT);

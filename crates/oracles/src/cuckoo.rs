@@ -14,6 +14,9 @@ pub struct Slots {
     pub is_narrow: bool,
 }
 
+/// Why there are sizes: whoever asks has checked it.
+const GOOD: &str = "`is_good` holds";
+
 /// The layout kinds.
 const WIDE: u8 = 3;
 const NARROW: u8 = 4;
@@ -26,7 +29,7 @@ impl Slots {
             return None;
         }
         let [buckets, bucket_size, expansion, layers] =
-            [8, 2, 2, 2].map(|width| super::plain_reader::number(&mut rest, width).unwrap());
+            super::plain_reader::numbers(&mut rest, [8, 2, 2, 2]);
         Some(Self { buckets, bucket_size, expansion, layers, is_narrow: *layout == NARROW })
     }
 
@@ -58,7 +61,7 @@ impl Slots {
 
     /// Slots of all layers.
     pub fn number(self) -> u64 {
-        let sizes = self.sizes().expect("a good one");
+        let sizes = self.sizes().expect(GOOD);
         sizes.iter().sum::<u64>() * self.bucket_size
     }
 
@@ -71,7 +74,7 @@ impl Slots {
     pub fn places(self, item: &[u8]) -> (Vec<u64>, u8) {
         let (fingerprint, hashes) = self.hashes(item);
         let (mut end, mut places) = (self.number(), Vec::new());
-        for buckets in self.sizes().expect("a good one").into_iter().rev() {
+        for buckets in self.sizes().expect(GOOD).into_iter().rev() {
             let start = end - buckets * self.bucket_size;
             let [one, other] = hashes.map(|hash| hash % buckets);
             for bucket in [one, other] {

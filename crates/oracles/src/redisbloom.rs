@@ -147,7 +147,7 @@ impl Filter {
     }
 
     fn last(&mut self) -> &mut Layer {
-        self.layers.last_mut().expect("a layer")
+        self.layers.last_mut().expect("filters begin with a layer")
     }
 
     /// Adds an item that is not there, if there is room.

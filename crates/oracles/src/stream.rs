@@ -1,5 +1,5 @@
-//! Any bytes as the fields of a saved value: a number is one byte, its width, and so many more; a
-//! double eight; a string two bytes, its length, and so many more.
+//! Any bytes as the fields of a saved value: a number is its width in one byte, and its bytes; a
+//! double eight bytes; a string its length in two bytes, and its bytes.
 
 use splitbloom_foundation::fields::Fields;
 
@@ -15,7 +15,7 @@ impl<'a> Stream<'a> {
         Some(taken)
     }
 
-    /// The next number of so many bytes, at most 8, the least significant first.
+    /// The next number of `width` bytes, at most 8, the least significant first.
     pub fn number(&mut self, width: usize) -> Option<u64> {
         self.take(width).map(super::number)
     }

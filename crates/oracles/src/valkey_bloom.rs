@@ -159,7 +159,7 @@ impl Layers for Filter {
 /// the end. The key has 16 bytes.
 fn sip_1_3(key: &[u8], bytes: &[u8]) -> u64 {
     let mut key = Stream(key);
-    let [k0, k1] = [(); 2].map(|()| key.number(8).expect("half of a key"));
+    let [k0, k1] = [(); 2].map(|()| key.number(8).expect("keys have 16 bytes"));
     // "somepseudorandomlygeneratedbytes"
     let mut v = [
         k0 ^ 0x736f_6d65_7073_6575,

@@ -35,7 +35,7 @@ pub fn missing_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64
     Family::Bloom.missing_items(db, key, numbers)
 }
 
-/// The commands that begin with `head`, for so many items at a time.
+/// The commands that begin with `head`, each with a batch of items.
 pub fn batches(
     head: Vec<Vec<u8>>,
     numbers: Range<u64>,

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 const FEW: usize = 300;
 
-/// How many payloads to try, of so many samples in turn.
+/// The number of payloads to try, of `samples` samples in turn.
 fn wanted(samples: usize) -> usize {
     env::var("SPLITBLOOM_PAYLOADS").map_or(FEW, |count| {
         let of_each: usize = count.parse().expect("SPLITBLOOM_PAYLOADS is a number");

@@ -1,6 +1,6 @@
 //! The record that a chain begins with: what kind of filter it is, and its parameters.
 
-use super::number;
+use super::{number, numbers};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Head {
@@ -49,8 +49,7 @@ impl Head {
             return record[0] == 10;
         }
         let mut rest = record;
-        let [kind, _seed, error_rate, capacity] =
-            [1, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
+        let [kind, _seed, error_rate, capacity] = numbers(&mut rest, [1, 8, 8, 8]);
         let error_rate = f64::from_bits(error_rate);
         Self::of_kind(kind as u8) == Some(self)
             && error_rate > 0.0
@@ -64,13 +63,11 @@ impl Head {
             Self::Foreign => true,
             Self::Filter => number(&mut rest, 4).is_some_and(|expansion| expansion <= 32_768),
             Self::CountingFilter => {
-                let [expansion, bucket_size, iterations] =
-                    [2; 3].map(|width| number(&mut rest, width).unwrap());
+                let [expansion, bucket_size, iterations] = numbers(&mut rest, [2; 3]);
                 expansion <= 32_768 && (1..=255).contains(&bucket_size) && iterations > 0
             }
             Self::WindowedFilter => {
-                let [expansion, window, slices, renew] =
-                    [4, 4, 1, 1].map(|width| number(&mut rest, width).unwrap());
+                let [expansion, window, slices, renew] = numbers(&mut rest, [4, 4, 1, 1]);
                 expansion <= 32_768
                     && (1..=315_360_000).contains(&window)
                     && (2..=14).contains(&slices)
@@ -81,7 +78,8 @@ impl Head {
 
     pub fn seed(self, record: &[u8]) -> u64 {
         let mut rest = &record[1..];
-        number(&mut rest, 8).unwrap()
+        let [seed] = numbers(&mut rest, [8]);
+        seed
     }
 
     /// Bytes of the header of its sub-filters, from the layout kind on.
@@ -94,7 +92,7 @@ impl Head {
         }
     }
 
-    /// Whether a table behind so many sub-filters may have this error rate.
+    /// Whether a table behind `sub_filters` of them may have the error rate `rate`.
     pub fn is_table_rate(self, record: &[u8], sub_filters: usize, rate: f64) -> bool {
         match self {
             Self::Foreign => sub_filters > 0 && rate > 0.0 && rate < 1.0,
@@ -119,10 +117,10 @@ impl Head {
         }
     }
 
-    /// The error rate of a table behind so many sub-filters, if there can be one.
+    /// The error rate of a table behind `sub_filters` sub-filters, if there can be one.
     fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
         let mut rest = &record[9..];
-        let [error_rate, _capacity] = [8, 8].map(|width| number(&mut rest, width).unwrap());
+        let [error_rate, _capacity] = numbers(&mut rest, [8, 8]);
         let error_rate = f64::from_bits(error_rate);
         if self != Self::Filter {
             return Some(error_rate);

@@ -108,15 +108,14 @@ impl SubFilter {
         let mut fields = self.header.as_slice();
         if self.header[0] == 2 {
             let mut bits = &self.header[29..37];
-            let bits = number(&mut bits, 8).unwrap();
+            let [bits] = numbers(&mut bits, [8]);
             // Arrays of more than a page are kept in whole lines.
             return match bits {
                 0..=32_768 => bits.next_multiple_of(64) / 8,
                 _ => bits.next_multiple_of(512) / 8,
             };
         }
-        let [_, sub_bitmap_bits, _, num_sub_bitmaps] =
-            [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap());
+        let [_, sub_bitmap_bits, _, num_sub_bitmaps] = numbers(&mut fields, [1, 4, 4, 8]);
         sub_bitmap_bits * num_sub_bitmaps / 8
     }
 
@@ -372,20 +371,7 @@ impl Chain {
 
     /// The chain as one chunk, of any length.
     pub fn as_one_chunk(&self) -> Vec<u8> {
-        let mut records = self.head.clone();
-        for (index, sub_filter) in self.sub_filters.iter().enumerate() {
-            records.push(2);
-            records.extend((index as u32).to_le_bytes());
-            records.extend(&sub_filter.header);
-            for (segment, data) in &sub_filter.segments {
-                records.extend(sub_filter.segment_record(index, *segment, data));
-            }
-        }
-        for (_, record) in self.table_records() {
-            records.extend(record);
-        }
-        records.extend(self.end_record());
-        chunk(0, END, xxh3_64(&self.head), &records)
+        self.in_chunks_of(usize::MAX).concat()
     }
 
     /// The chain in short chunks: each ends after the first segment or page at which it has `least`
@@ -527,7 +513,7 @@ pub fn sealed(chunk: &[u8]) -> Vec<u8> {
 fn is_good_sub_filter(header: &[u8]) -> bool {
     let mut rest = header;
     let [layout, bits, hashes, number_of_sub_bitmaps, capacity, error_rate, guard_limit, items] =
-        [1, 4, 4, 8, 8, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
+        numbers(&mut rest, [1, 4, 4, 8, 8, 8, 8, 8]);
     let error_rate = f64::from_bits(error_rate);
     let one = number_of_sub_bitmaps == 1 && bits % 64 == 0 && (64..=524_288).contains(&bits);
     let many = bits.is_power_of_two()
@@ -546,7 +532,7 @@ fn is_good_sub_filter(header: &[u8]) -> bool {
 fn is_good_layer(header: &[u8]) -> bool {
     let mut rest = header;
     let [layout, entries, error_rate, hashes, bits_per_item, bits, n2, _items] =
-        [1, 8, 8, 4, 8, 8, 1, 8].map(|width| number(&mut rest, width).unwrap());
+        numbers(&mut rest, [1, 8, 8, 4, 8, 8, 1, 8]);
     let [error_rate, bits_per_item] = [error_rate, bits_per_item].map(f64::from_bits);
     layout == 2
         && entries >= 1
@@ -563,6 +549,14 @@ fn bytes<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
     let (bytes, after) = rest.split_at_checked(len)?;
     *rest = after;
     Some(bytes)
+}
+
+/// The little-endian numbers of `widths` bytes at the start of `rest`.
+///
+/// # Panics
+/// If `rest` is shorter: the length of a record was checked when it was cut out.
+pub(super) fn numbers<const N: usize>(rest: &mut &[u8], widths: [usize; N]) -> [u64; N] {
+    widths.map(|width| number(rest, width).expect("a record of its kind's length"))
 }
 
 /// A little-endian number of `width` bytes.

@@ -212,7 +212,7 @@ impl Page {
     }
 }
 
-/// Whether so many entries of each bucket fit in so many lines.
+/// Whether buckets of `entries` entries each fit in `lines` lines.
 fn fit(entries: &[u64], lines: u64, slot_bits: u64) -> bool {
     let buckets = entries.len() as u64;
     // Buckets and entries of each line.

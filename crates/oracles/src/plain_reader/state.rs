@@ -18,7 +18,8 @@ pub struct State {
 }
 
 impl State {
-    /// The state record after its kind, of a filter with this window and so many bits of payload.
+    /// Reads the state record after its kind, of a filter with a window of `seconds` in `n` slices
+    /// and with `payload_bits` bits of payload.
     pub fn read(rest: &mut &[u8], (seconds, n): (u64, u64), payload_bits: u64) -> Option<Self> {
         let [latest, dead, sweeping, swept] = [8, 2, 2, 8].map(|width| number(rest, width));
         let (latest, dead, sweeping, swept) = (latest?, dead?, sweeping?, swept?);

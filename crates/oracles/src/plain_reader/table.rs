@@ -122,7 +122,8 @@ impl Table {
 
     /// The page of a path, and where it begins.
     pub fn page(&self, path: u64) -> (u64, &Page) {
-        let (start, page) = self.pages.range(..=path).next_back().expect("no gap");
+        let (start, page) =
+            self.pages.range(..=path).next_back().expect("`take` leaves no gap before a page");
         (*start, page)
     }
 }
