@@ -138,8 +138,29 @@ pub fn register(
     name: &str,
     setting: &'static dyn Setting,
 ) -> Result<(), Refused> {
+    register_with(context, name, setting, raw::REDISMODULE_CONFIG_DEFAULT)
+}
+
+/// The same for a setting that is set in the configuration file only: CONFIG SET refuses it.
+///
+/// # Errors
+/// The server already has a setting of this name.
+pub fn register_fixed(
+    context: &Context,
+    name: &str,
+    setting: &'static dyn Setting,
+) -> Result<(), Refused> {
+    register_with(context, name, setting, raw::REDISMODULE_CONFIG_IMMUTABLE)
+}
+
+fn register_with(
+    context: &Context,
+    name: &str,
+    setting: &'static dyn Setting,
+    more_flags: u32,
+) -> Result<(), Refused> {
     let Registration { name, flags, full_name } = Registration::spelled(name, allows_any_prefix());
-    let status = setting.register(context, c_text(&name), flags);
+    let status = setting.register(context, c_text(&name), flags | more_flags);
     if status as isize != raw::REDISMODULE_OK {
         return Err(Refused::Taken(format!("the setting {full_name}")));
     }
