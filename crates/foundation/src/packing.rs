@@ -109,6 +109,18 @@ impl<'a> Packing<'a> {
         }
     }
 
+    /// Appends an `item` of this packing to `bytes`, in the same layout.
+    pub fn append(&self, item: &[u8], bytes: &mut Vec<u8>) {
+        if self.layout == Layout::Prefixed {
+            // An item of this packing has a length of four bytes.
+            bytes.extend((item.len() as u32).to_le_bytes());
+        }
+        bytes.extend_from_slice(item);
+        if self.layout == Layout::Lines {
+            bytes.push(END_OF_LINE);
+        }
+    }
+
     /// The bytes of the first `number` items in the same layout; all bytes if there are fewer.
     /// Cost: as reading these items.
     pub fn first(&self, number: usize) -> &'a [u8] {

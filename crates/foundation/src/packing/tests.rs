@@ -58,7 +58,8 @@ fn packed(layout: Layout, items: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Asserts that the items, their number, and the first `n` items for each `n` equal the twin's.
+/// Asserts that the items, their number, and the first `n` items for each `n` equal the twin's, and
+/// that every other item, packed again, is the same item.
 fn assert_like_the_twin(layout: Layout, bytes: &[u8]) {
     let Some(expected) = plainly(layout, bytes) else {
         assert_eq!(Packing::new(layout, bytes), Err(PackingError::BadPacking));
@@ -80,6 +81,10 @@ fn assert_like_the_twin(layout: Layout, bytes: &[u8]) {
         assert!(again.items().eq(packing.items().take(number)));
     }
     assert_eq!(packing.first(expected.len() + 1), bytes);
+    let mut others = Vec::new();
+    packing.items().step_by(2).for_each(|item| packing.append(item, &mut others));
+    let again = Packing::new(layout, &others).expect("a packing");
+    assert!(again.items().eq(packing.items().step_by(2)));
 }
 
 fn layouts() -> impl Strategy<Value = Layout> {
