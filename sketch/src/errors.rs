@@ -64,7 +64,7 @@ impl From<OpenError> for ReplyError {
 /// Those of `CMS.*`.
 pub mod cms {
     use super::ReplyError;
-    use splitbloom_sketch::cms::{MergeError, ShapeError};
+    use splitbloom_sketch::cms::{MergeError, RangeError, ShapeError};
 
     pub const EXISTS: ReplyError = ReplyError("CMS: key already exists");
     pub const MISSING: ReplyError = ReplyError("CMS: key does not exist");
@@ -73,7 +73,9 @@ pub mod cms {
     pub const BAD_ERROR: ReplyError = ReplyError("CMS: invalid overestimation value");
     pub const BAD_PROBABILITY: ReplyError = ReplyError("CMS: invalid prob value");
     pub const NOT_A_NUMBER: ReplyError = ReplyError("CMS: Cannot parse number");
-    pub const NEGATIVE: ReplyError = ReplyError("CMS: Number cannot be negative");
+    pub const BAD_INCREMENT: ReplyError = ReplyError("CMS: invalid increment");
+    pub const UNKNOWN_ARGUMENT: ReplyError = ReplyError("CMS: unknown argument");
+    pub const BAD_CELL_SIZE: ReplyError = ReplyError("CMS: CELL_SIZE must be 1, 2, 4 or 8");
     pub const BAD_NUMBER_OF_KEYS: ReplyError = ReplyError("CMS: invalid numkeys");
     pub const TOO_FEW_KEYS: ReplyError = ReplyError("CMS: Number of keys must be positive");
     pub const WRONG_KEYS: ReplyError = ReplyError("CMS: wrong number of keys");
@@ -82,13 +84,19 @@ pub mod cms {
     pub const NO_MEMORY_TO_CREATE: ReplyError =
         ReplyError("CMS: Insufficient memory to create the key");
     pub const DIMENSIONS: ReplyError = ReplyError("CMS: width/depth is not equal");
+    pub const CELL_SIZES: ReplyError = ReplyError("CMS: cell size is not equal");
     pub const MERGE_OVERFLOW: ReplyError = ReplyError("CMS: MERGE overflow");
+
+    /// The reply for an item that was not counted; the command goes on.
+    pub fn remark(error: RangeError) -> &'static str {
+        match error {
+            RangeError::Overflow => "CMS: INCRBY overflow",
+            RangeError::Underflow => "CMS: INCRBY underflow",
+        }
+    }
 
     // What RedisBloom has no text for.
 
-    /// The reply for an item whose count is at the end of what a counter counts. RedisBloom's text;
-    /// the command goes on.
-    pub const INCREMENT_OVERFLOW: &str = "CMS: INCRBY overflow";
     pub const NO_MEMORY_TO_COUNT: ReplyError =
         ReplyError("CMS: Insufficient memory to count the item");
     pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("CMS: Insufficient memory to reply");
@@ -108,11 +116,12 @@ pub mod cms {
     pub const BAD_PACKING: ReplyError = ReplyError("ERR bad packing");
     /// RedisBloom's text where its counters do not fit an allocation.
     pub const TOO_LARGE: ReplyError = ReplyError(
-        "CMS: invalid init arguments: width times depth must be in the range [1, 134201344]",
+        "CMS: invalid init arguments: width times depth times the cell size must be in the range \
+         [1, 536805376]",
     );
     pub const WINDOW_TOO_LARGE: ReplyError = ReplyError(
-        "CMS: invalid init arguments: width times depth times one more than the slices must be in \
-         the range [1, 134168576]",
+        "CMS: invalid init arguments: width times depth times the cell size times one more than \
+         the slices must be in the range [1, 536674304]",
     );
     pub const TOO_DEEP: ReplyError =
         ReplyError("CMS: invalid depth: it must be in the range [1, 1024]");
@@ -133,6 +142,7 @@ pub mod cms {
         fn from(error: MergeError) -> Self {
             match error {
                 MergeError::Dimensions => DIMENSIONS,
+                MergeError::CellSize => CELL_SIZES,
                 MergeError::Window => WINDOW_MERGED,
                 MergeError::Overflow => MERGE_OVERFLOW,
                 MergeError::OutOfMemory => NO_MEMORY_TO_MERGE,
@@ -290,8 +300,8 @@ mod tests {
         use super::cms::{TOO_DEEP, TOO_LARGE, TOO_MANY_TOUCHED, WINDOW_TOO_LARGE};
         let most = format!(" at most {},", crate::cms::count::MAX_TOUCHED);
         assert!(TOO_MANY_TOUCHED.0.contains(&most));
-        ends_with(TOO_LARGE, format!("[1 {}]", cms::MAX_NEW_BYTES / 4));
-        ends_with(WINDOW_TOO_LARGE, format!("[1 {}]", cms::MAX_WINDOW_BYTES / 4));
+        ends_with(TOO_LARGE, format!("[1 {}]", cms::MAX_NEW_BYTES));
+        ends_with(WINDOW_TOO_LARGE, format!("[1 {}]", cms::MAX_WINDOW_BYTES));
         ends_with(TOO_DEEP, format!("[1 {}]", cms::MAX_NEW_DEPTH));
         use super::topk::{BAD_INCREMENT, DEPTH_RANGE, K_RANGE, SLOW_WINDOW};
         for error in [super::topk::TOO_MANY_READS, super::topk::TOO_MANY_STEPS] {

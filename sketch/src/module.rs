@@ -37,10 +37,10 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     if arguments.len() > 0 {
         return Err(Refused::Bad("it takes no arguments".into()));
     }
+    config::register(context)?; // first: `cms.encoding` chooses a type
     cms::register(context)?;
     topk::register(context)?;
     tdigest::register(context)?;
-    config::register(context)?;
     events::register(context, Listener { moved, role_changed: |_| {} });
     info::register(context, INFO);
     let (version, server) = (MODULE.version.text, context.server());

@@ -4,7 +4,8 @@
 //! go both ways. What RedisBloom cannot represent, a sketch with a window, is saved under a type
 //! name of our own: a server writes one encoding version for all values of a type.
 
-use splitbloom_foundation::fields::Fields;
+use splitbloom_foundation::fields::{FieldSink, Fields};
+use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
@@ -22,9 +23,6 @@ use std::num::NonZeroU64;
 /// Sketches in the keyspace. The server also frees them on its background thread.
 pub static SKETCHES: Counter = Counter::new();
 
-/// The encoding version of RedisBloom's values, and of those with a window.
-pub const VERSION: i32 = 0;
-
 /// A family of sketches that keys hold.
 pub trait Family: Sketch + Send + Sync + 'static {
     /// The type of RedisBloom's values, and perhaps the one of values that RedisBloom cannot
@@ -33,6 +31,13 @@ pub trait Family: Sketch + Send + Sync + 'static {
     /// Whether it is saved under the other type.
     fn has_own_type(&self) -> bool {
         false
+    }
+    /// Writes its fields, in the encoding version that the server writes.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, before the first field.
+    fn write(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        self.save(to)
     }
     /// Where those with a window wait for the end of a slice, if the family has them.
     fn queue() -> &'static Queue {
@@ -46,17 +51,19 @@ pub trait Encoding {
     type Sketch: Family;
     /// The type's name, nine characters.
     const NAME: &'static str;
+    /// The latest version that is read.
+    const LATEST: i32 = 0;
 
-    /// Reads a sketch.
+    /// Reads a sketch in encoding `version`, at most [`LATEST`](Self::LATEST).
     ///
     /// # Errors
     /// What is wrong with its fields.
-    fn read(fields: &mut impl Fields) -> Result<Self::Sketch, DecodeError>;
+    fn read(version: i32, fields: &mut impl Fields) -> Result<Self::Sketch, DecodeError>;
 }
 
-/// The type for values in the encoding `E`.
-pub const fn native<E: Encoding>() -> NativeType<Stored<E::Sketch>> {
-    NativeType::new::<Reader<E>>(E::NAME, VERSION)
+/// The type for values in the encoding `E`, which are written in `version`.
+pub const fn native<E: Encoding>(version: i32) -> NativeType<Stored<E::Sketch>> {
+    NativeType::new::<Reader<E>>(E::NAME, version)
 }
 
 /// A sketch that the server keeps.
@@ -94,7 +101,7 @@ impl<S: Family> Value for Stored<S> {
     }
 
     fn save(&self, target: &mut RdbTarget) {
-        if self.0.save(target).is_err() {
+        if self.0.write(target).is_err() {
             // A child that writes a file ends, and the old file is kept. In the server's own
             // process no module can make a save fail, and the value is saved without its fields.
             panic!("not enough memory to save a sketch");
@@ -151,16 +158,16 @@ struct Reader<E>(PhantomData<E>);
 
 impl<E: Encoding> Load<Stored<E::Sketch>> for Reader<E> {
     fn load(source: &mut RdbSource, version: i32) -> Option<Stored<E::Sketch>> {
-        let name = E::NAME;
-        if version != VERSION {
+        let (name, latest) = (E::NAME, E::LATEST);
+        if !(0..=latest).contains(&version) {
             let key = source.shown_key();
             warn(format_args!(
                 "refused a value of type {name} in encoding version {version}. This module reads \
-                 version {VERSION}. Update splitsketch. Key {key}"
+                 versions up to {latest}. Update splitsketch. Key {key}"
             ));
             return None;
         }
-        match E::read(source) {
+        match E::read(version, source) {
             Ok(sketch) => {
                 let mut stored = Stored::new(sketch);
                 lapse::schedule_at(&mut stored, || source.location(), source.thread());

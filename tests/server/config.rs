@@ -161,7 +161,7 @@ fn unprefixed_names_work_where_the_server_allows_them() {
 /// All settings of both modules with their values, in order.
 fn all_settings(db: &mut Connection) -> Vec<String> {
     let mut settings = Vec::new();
-    for names in ["bf.*", "cf.*", "sketch.*"] {
+    for names in ["bf.*", "cf.*", "cms.*", "sketch.*"] {
         let reply = db.ask(&format!("CONFIG GET {names}"));
         let words: Vec<&str> = reply.trim_matches(['[', ']']).split(", ").collect();
         settings.extend(words.chunks_exact(2).map(|pair| pair.concat().replace('$', " ")));
@@ -183,12 +183,13 @@ fn the_example_of_a_configuration_file_has_every_setting_with_its_default() {
     let lines = example.lines().filter_map(|line| line.strip_prefix("# "));
     let is_setting = |line: &&str| {
         let name = line.split(' ').next().unwrap_or_default();
-        ["bf.", "cf.", "sketch."].iter().any(|prefix| name.starts_with(prefix))
+        ["bf.", "cf.", "cms.", "sketch."].iter().any(|prefix| name.starts_with(prefix))
     };
     let lines: Vec<String> = lines
         .filter(is_setting)
-        .map(|line| match line.strip_prefix("cf.") {
-            Some(rest) if !has_unprefixed => format!("bf.cf-{rest}"),
+        .map(|line| match line.split_once('.') {
+            Some(("cf", rest)) if !has_unprefixed => format!("bf.cf-{rest}"),
+            Some(("cms", rest)) if !has_unprefixed => format!("sketch.cms-{rest}"),
             _ => line.to_owned(),
         })
         .collect();

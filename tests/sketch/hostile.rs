@@ -1,7 +1,9 @@
 //! Mutated dumps: each is refused or gives a sketch that works, and the server survives.
 
 use crate::module::server;
+use splitbloom_harness::samples::payload;
 use splitbloom_harness::{eventually, with_fresh_footer, words, Connection, Random};
+use splitbloom_oracles::count_min::Plain;
 use std::env;
 
 /// Mutants of each sample, unless `SPLITBLOOM_PAYLOADS` says how many (`make hostile`).
@@ -14,10 +16,13 @@ const TYPE_BYTES: usize = 1;
 const RELOADED: usize = 200;
 
 /// Makes a sketch `k` of each encoding, without items, with some and with many.
-const SAMPLES: [&[&str]; 9] = [
+const SAMPLES: [&[&str]; 12] = [
     &["CMS.INITBYDIM k 9 3"],
     &["CMS.INITBYDIM k 9 3", "CMS.INCRBY k a 1 b 4000000000 c 7"],
     &["CMS.INITBYDIM k 9 3 WINDOW 60 SLICES 3", "CMS.INCRBY k a 1 b 40 c 7"],
+    &["CMS.INITBYDIM k 9 3 CELL_SIZE 1", "CMS.INCRBY k a 1 b 200 c 7"],
+    &["CMS.INITBYDIM k 9 3 CELL_SIZE 8", "CMS.INCRBY k a 1 b 9000000000000000000 c 7"],
+    &["CMS.INITBYDIM k 9 3 CELL_SIZE 2 WINDOW 60 SLICES 3", "CMS.INCRBY k a 1 b 40000 c 7"],
     &["TOPK.RESERVE k 3 8 2 0.9"],
     &["TOPK.RESERVE k 3 8 2 0.9", "TOPK.INCRBY k a 1 b 100 c 7 d 30 e 2"],
     &["TOPK.RESERVE k 3 8 2 0.9 WINDOW 60 SLICES 3", "TOPK.INCRBY k a 1 b 100 c 7 d 30"],
@@ -60,12 +65,16 @@ fn each_of_many_mutated_dumps_is_refused_or_works() {
     let process = db.info("server", "process_id");
     let held = |db: &mut Connection| db.info_number("sketch", "sketch_bytes_held");
     let baseline = held(&mut db);
-    let dumps = SAMPLES.map(|commands| {
-        commands.iter().for_each(|command| drop(db.run(command)));
-        let dump = db.run("DUMP k").bytes().to_vec();
-        db.run("DEL k");
-        dump
-    });
+    let mut dumps: Vec<Vec<u8>> = SAMPLES
+        .iter()
+        .map(|commands| {
+            commands.iter().for_each(|command| drop(db.run(command)));
+            let dump = db.run("DUMP k").bytes().to_vec();
+            db.run("DEL k");
+            dump
+        })
+        .collect();
+    dumps.extend([1, 2, 4, 8].map(|size| payload(&mut db, &of_redis_8_12(size))));
     let mut random = Random::seeded(15);
     let mut accepted = vec![0; dumps.len()];
     for number in 0..of_each * dumps.len() {
@@ -88,6 +97,15 @@ fn each_of_many_mutated_dumps_is_refused_or_works() {
     eventually("all memory is returned", || {
         db.info_number("sketch", "sketch_sketches") == 0 && held(&mut db) == baseline
     });
+}
+
+/// The body of a dump in encoding version 1.
+fn of_redis_8_12(size: u64) -> Vec<u8> {
+    let mut sketch = Plain::new(9, 3, size);
+    for item in [b"a", b"b", b"c", b"a"] {
+        sketch.increment(item, 60).expect("it fits");
+    }
+    sketch.dump()
 }
 
 /// Runs the commands on `k` and a copy of it, and compares its copies.

@@ -159,7 +159,7 @@ fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
     assert!(number > 1_000, "{reply}");
     db.run("CONFIG SET maxmemory 0");
     let info = db.ask("CMS.INFO wide");
-    assert!(info.ends_with(&format!("+count, :{number}]")), "{info}");
+    assert!(info.ends_with(&format!("+count, :{number}, +cell_size, :4]")), "{info}");
 }
 
 #[test]

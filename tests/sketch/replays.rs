@@ -29,10 +29,10 @@ const DOUBLINGS: usize = 61;
 
 /// Each with what it has left behind.
 const REPLIES: [(&str, &str); 11] = [
-    ("CMS.INFO by-bounds", "[+width, :256, +depth, :4, +count, :0]"),
-    ("CMS.INFO deep", "[+width, :5, +depth, :100000, +count, :3]"),
+    ("CMS.INFO by-bounds", "[+width, :256, +depth, :4, +count, :0, +cell_size, :4]"),
+    ("CMS.INFO deep", "[+width, :5, +depth, :100000, +count, :3, +cell_size, :4]"),
     ("CMS.QUERY deep a", "[:3]"),
-    ("CMS.INFO wide", "[+width, :2000000000, +depth, :7, +count, :0]"),
+    ("CMS.INFO wide", "[+width, :2000000000, +depth, :7, +count, :0, +cell_size, :4]"),
     ("TOPK.INFO half", "[+k, :3, +width, :8, +depth, :7, +decay, $0.5]"),
     ("TOPK.LIST deep-list WITHCOUNT", "[$a, :1]"),
     ("TOPK.LIST long", "[]"),

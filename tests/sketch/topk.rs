@@ -228,8 +228,8 @@ fn a_window_is_one_value_with_all_its_slices() {
         ("TOPK.RESERVE k 5753 WINDOW 60", "+OK"),
         (
             "CMS.INITBYDIM c 134201344 1 WINDOW 60 SLICES 14",
-            "-CMS: invalid init arguments: width times depth times one more than the slices must \
-             be in the range [1, 134168576]",
+            "-CMS: invalid init arguments: width times depth times the cell size times one more \
+             than the slices must be in the range [1, 536674304]",
         ),
     ]);
 }

@@ -27,10 +27,13 @@ const FAMILIES: [Family; 3] = [
             "CMS.INITBYPROB counts:empty 0.01 0.01",
             "CMS.INITBYDIM counts:full 1 2",
             "CMS.INITBYDIM counts:recent 20000 5 WINDOW 3600 SLICES 4",
+            "CMS.INITBYDIM counts:bytes 20000 5 CELL_SIZE 1",
+            "CMS.INITBYDIM counts:words 2000 5 CELL_SIZE 8",
+            "CMS.INITBYDIM counts:slices 20000 5 CELL_SIZE 2 WINDOW 3600 SLICES 4",
         ],
         fill: fill_counts,
         change: "CMS.INCRBY KEY item:0 1",
-        others: &["CMS.INCRBY counts:large a -1", "CMS.QUERY counts:recent a b"],
+        others: &["CMS.INCRBY counts:empty a -1", "CMS.QUERY counts:recent a b"],
         merges: &[
             "CMS.MERGE counts:large 2 counts:large counts:large WEIGHTS 2 -1",
             "CMS.INITBYPROB counts:new 0.001 0.0001",
@@ -79,7 +82,14 @@ fn fill_counts(db: &mut Connection, random: &mut Random) {
         db.run(&format!("CMS.INCRBY counts:large{}", items.collect::<String>()));
     }
     // Its counters stay at their end.
-    db.line("CMS.INCRBY counts:full a 9223372036854775807 b 9223372036854775807");
+    db.line("CMS.INCRBY counts:full a 4294967295 b 9223372036854775807");
+    for key in ["counts:bytes", "counts:words", "counts:slices"] {
+        // Of both signs, and some of them do not fit.
+        let mut by = || (random.below(1 << 17) >> random.below(17)) as i64 * 3 / 2 - (1 << 15);
+        let items = (0..100).map(|item| format!(" of-{key}:{} {}", item % 30, by()));
+        db.run(&format!("CMS.INCRBY {key}{}", items.collect::<String>()));
+        db.run(&format!("CMS.PACKINCR {key} BY 90 FIXED 1 xyx"));
+    }
     db.run("CMS.INCRBY counts:recent a 5 b 6");
     db.run("CMS.INCRBY counts:recent a 1");
 }
@@ -223,6 +233,7 @@ fn each_kind_has_its_type() {
     create(&mut db);
     db.converse(&[
         ("TYPE counts:large", "+CMSk-TYPE"),
+        ("TYPE counts:bytes", "+CMSk-TYPE"),
         ("TYPE counts:recent", "+CMSwindow"),
         ("TYPE top:plain", "+TopK-TYPE"),
         ("TYPE top:windowed", "+TopKwindw"),

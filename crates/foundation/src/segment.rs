@@ -94,23 +94,22 @@ impl Segment {
         }
     }
 
-    /// Its memory as numbers of 32 bits: counters, for example.
+    /// Its memory as bytes: counters of any width, for example.
     #[inline]
-    pub fn counters(&self) -> &[u32] {
-        // SAFETY: as in `words`; a word is two aligned `u32`, and any bits are valid ones.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE_WORDS * 2) }
+    pub fn bytes(&self) -> &[u8] {
+        let words = self.words();
+        // SAFETY: the words are initialised, and any bytes of them are valid; the borrow of `self`
+        // covers the result.
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
     }
 
-    /// Its memory as numbers of 32 bits, for writing.
+    /// Its memory as bytes, for writing.
     #[inline]
-    pub fn counters_mut(&mut self) -> &mut [u32] {
-        // SAFETY: as in `counters`; the borrow is unique because `self` is.
-        unsafe {
-            std::slice::from_raw_parts_mut(
-                self.0.as_mut_ptr().cast(),
-                self.0.len() * LINE_WORDS * 2,
-            )
-        }
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let words = self.words_mut();
+        // SAFETY: as in `bytes`, and any bytes are valid words; the borrow is unique because `self`
+        // is.
+        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
     }
 
     /// Line `number` of the segment.

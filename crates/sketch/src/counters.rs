@@ -1,5 +1,8 @@
 //! The counters, in segments small enough to be allocated, copied, moved and freed one at a time.
 //!
+//! A table is bytes. Its user says how many of them a counter has: a power of two, so that none
+//! straddles two cache lines. Counters are little-endian, as in files: loads and saves copy bytes.
+//!
 //! ```text
 //!   slots ──► segment ──► counters    a segment is 64 KiB, the last one as long as needed;
 //!         └─► lines                   one that no item has touched is not allocated: all 0
@@ -25,37 +28,34 @@ use std::alloc::Layout;
 use std::num::NonZeroU64;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Counters of a full segment.
-pub const SEGMENT_CELLS: usize = SEGMENT_BYTES / size_of::<u32>();
 /// Sketches of more segments than this do not fit the caches of a core, so their counters are
 /// prefetched. For those that do fit, that would cost a third.
 pub(crate) const CACHED_SEGMENTS: usize = 4;
-/// Counters of a word: segments are measured in words.
-const WORD_CELLS: usize = size_of::<u64>() / size_of::<u32>();
-/// Counters of a cache line.
-pub(crate) const LINE_CELLS: usize = LINE_WORDS * WORD_CELLS;
+/// Bytes of a cache line.
+pub(crate) const LINE_BYTES: usize = LINE_WORDS * size_of::<u64>();
 /// The share of a segment's lines that are few. With more, filters fill a twentieth slower
 /// (`crates/filter/src/storage/list.rs`).
 const PART: usize = 8;
 
-/// An array of counters of 32 bits.
+/// An array of counters.
 pub struct Counters {
     slots: Box<[Slot]>,
-    cells: u64,
+    bytes: u64,
     /// Segments that are allocated and not shared.
     owned: usize,
 }
 
 impl Counters {
-    /// `cells` counters, all 0. Allocates a list of their segments, but none of these.
+    /// Counters of `bytes` bytes in all, all 0. Allocates a list of their segments, but none of
+    /// these.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(cells: u64) -> Result<Self, OutOfMemory> {
-        let slots = usize::try_from(cells.div_ceil(SEGMENT_CELLS as u64));
+    pub fn new(bytes: u64) -> Result<Self, OutOfMemory> {
+        let slots = usize::try_from(bytes.div_ceil(SEGMENT_BYTES as u64));
         let slots = slots.map_err(|_| OutOfMemory)?;
         let slots = try_boxed(slots, |to| to.resize_with(slots, || Slot::Empty))?;
-        Ok(Self { slots, cells, owned: 0 })
+        Ok(Self { slots, bytes, owned: 0 })
     }
 
     /// The number of segments once every counter is in use.
@@ -68,28 +68,28 @@ impl Counters {
         self.slots.iter().filter(|slot| slot.block().is_some()).count()
     }
 
-    /// The number of counters of segment `index`.
+    /// The number of bytes of segment `index`.
     pub fn len_of(&self, index: usize) -> usize {
-        let rest = self.cells - (index * SEGMENT_CELLS) as u64;
-        rest.min(SEGMENT_CELLS as u64) as usize
+        let rest = self.bytes - (index * SEGMENT_BYTES) as u64;
+        rest.min(SEGMENT_BYTES as u64) as usize
     }
 
     /// The number of words of segment `index`.
     fn words_of(&self, index: usize) -> usize {
-        self.len_of(index).div_ceil(WORD_CELLS)
+        self.len_of(index).div_ceil(size_of::<u64>())
     }
 
     /// The most lines that segment `index` has before it is allocated whole.
     fn most_lines(&self, index: usize) -> usize {
         match self.slots.len() {
             0..=CACHED_SEGMENTS => 0,
-            _ => self.len_of(index) / LINE_CELLS / PART,
+            _ => self.len_of(index) / LINE_BYTES / PART,
         }
     }
 
     /// The lines of segment `index` that are allocated, in ascending order, with their numbers. The
     /// last line of the last segment has zeros after its counters.
-    pub fn lines(&self, index: usize) -> impl Iterator<Item = (usize, &[u32; LINE_CELLS])> {
+    pub fn lines(&self, index: usize) -> impl Iterator<Item = (usize, &[u8; LINE_BYTES])> {
         self.slots[index].block().into_iter().flat_map(Block::lines)
     }
 
@@ -101,15 +101,15 @@ impl Counters {
     pub fn put(
         &mut self,
         index: usize,
-        lines: impl Iterator<Item = [u32; LINE_CELLS]> + Clone,
+        lines: impl Iterator<Item = [u8; LINE_BYTES]> + Clone,
     ) -> Result<(), OutOfMemory> {
-        let lines = (0..).zip(lines).filter(|(_, line)| *line != [0; LINE_CELLS]);
+        let lines = (0..).zip(lines).filter(|(_, line)| is_touched(line));
         let block = match lines.clone().count() {
             0 => return Ok(()),
             len if len <= self.most_lines(index) => Block::few(Lines::of(lines, len)?)?,
             _ => {
                 let mut segment = Segment::clear(self.words_of(index))?;
-                let to = segment.counters_mut().as_chunks_mut().0;
+                let to = segment.bytes_mut().as_chunks_mut().0;
                 lines.for_each(|(number, line): (u16, Line)| to[usize::from(number)] = line);
                 self.owned += 1;
                 Block::Full(segment)
@@ -119,13 +119,13 @@ impl Counters {
         Ok(())
     }
 
-    /// All counters, if they are one segment that is allocated. To go by the list of segments costs
-    /// a small sketch a fifth of its time.
+    /// The bytes of all counters, if they are one segment that is allocated. To go by the list of
+    /// segments costs a small sketch a fifth of its time.
     #[inline]
-    pub fn single(&self) -> Option<&[u32]> {
+    pub fn single(&self) -> Option<&[u8]> {
         match &*self.slots {
             [slot] => match slot.block()? {
-                Block::Full(segment) => Some(segment.counters()),
+                Block::Full(segment) => Some(segment.bytes()),
                 Block::Few(_) => None,
             },
             _ => None,
@@ -134,42 +134,25 @@ impl Counters {
 
     /// The same for writing, if the segment is not shared either.
     #[inline]
-    pub fn single_mut(&mut self) -> Option<&mut [u32]> {
+    pub fn single_mut(&mut self) -> Option<&mut [u8]> {
         match &mut *self.slots {
-            [Slot::Own(Block::Full(segment))] => Some(segment.counters_mut()),
+            [Slot::Own(Block::Full(segment))] => Some(segment.bytes_mut()),
             _ => None,
         }
     }
 
-    /// Counter number `cell`.
+    /// Counter number `cell`, of `N` bytes.
     #[inline]
-    pub fn get(&self, cell: u64) -> u32 {
-        let (index, place) = place_of(cell);
-        self.slots[index].block().map_or(0, |block| block.get(place))
+    pub fn get<const N: usize>(&self, cell: u64) -> [u8; N] {
+        let (index, place) = place_of::<N>(cell);
+        self.slots[index].block().map_or([0; N], |block| block.get(place))
     }
 
-    /// Counter number `cell` for writing, if it is allocated and not shared.
+    /// Counter number `cell`, of `N` bytes, for writing, if it is allocated and not shared.
     #[inline]
-    pub fn get_mut(&mut self, cell: u64) -> Option<&mut u32> {
-        let (index, place) = place_of(cell);
+    pub fn get_mut<const N: usize>(&mut self, cell: u64) -> Option<&mut [u8; N]> {
+        let (index, place) = place_of::<N>(cell);
         self.slots[index].own_mut()?.get_mut(place)
-    }
-
-    /// Counters number `cell`, which is even, and the next one.
-    #[inline]
-    pub fn pair(&self, cell: u64) -> [u32; 2] {
-        let (index, place) = place_of(cell);
-        let line = self.slots[index].block().and_then(|block| block.line(place));
-        line.map_or([0; 2], |line| line.as_chunks().0[place % LINE_CELLS / 2])
-    }
-
-    /// Counters number `cell`, which is even, and the next one, for writing, if they are allocated
-    /// and not shared.
-    #[inline]
-    pub fn pair_mut(&mut self, cell: u64) -> Option<&mut [u32; 2]> {
-        let (index, place) = place_of(cell);
-        let line = self.slots[index].own_mut()?.line_mut(place)?;
-        line.as_chunks_mut().0.get_mut(place % LINE_CELLS / 2)
     }
 
     /// Whether all counters are writable, so that [`Counters::own`] has no effect.
@@ -178,28 +161,27 @@ impl Counters {
         self.owned == self.slots.len()
     }
 
-    /// Makes counter number `cell` writable.
+    /// Makes counter number `cell`, of `N` bytes, writable.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     #[inline]
-    pub fn own(&mut self, cell: u64) -> Result<(), OutOfMemory> {
-        match self.get_mut(cell) {
+    pub fn own<const N: usize>(&mut self, cell: u64) -> Result<(), OutOfMemory> {
+        match self.get_mut::<N>(cell) {
             Some(_) => Ok(()),
-            None => self.allocate(cell),
+            None => self.allocate(place_of::<N>(cell)),
         }
     }
 
-    /// Makes the line of counter number `cell` writable: 0 if it is not allocated, a copy if it is
-    /// shared. If its lines are no longer few, allocates the segment.
+    /// Makes the line of byte `place` of segment `index` writable: 0 if it is not allocated, a copy
+    /// if it is shared. If its lines are no longer few, allocates the segment.
     #[cold]
-    fn allocate(&mut self, cell: u64) -> Result<(), OutOfMemory> {
-        let (index, place) = place_of(cell);
+    fn allocate(&mut self, (index, place): (usize, usize)) -> Result<(), OutOfMemory> {
         let (words, most) = (self.words_of(index), self.most_lines(index));
         let slot = &mut self.slots[index];
         let was_owned = slot.is_own_segment();
         slot.own()?;
-        let number = (place / LINE_CELLS) as u16;
+        let number = (place / LINE_BYTES) as u16;
         let block = match slot {
             Slot::Own(Block::Few(lines)) => match lines.first_mut() {
                 Some(lines) if lines.len() < most || lines.get(number).is_some() => {
@@ -224,10 +206,10 @@ impl Counters {
         Ok(())
     }
 
-    /// Prefetches counter number `cell`, if it is allocated.
+    /// Prefetches counter number `cell`, of `N` bytes, if it is allocated.
     #[inline]
-    pub fn prefetch(&self, cell: u64) {
-        let (index, place) = place_of(cell);
+    pub fn prefetch<const N: usize>(&self, cell: u64) {
+        let (index, place) = place_of::<N>(cell);
         if let Some(block) = self.slots[index].block() {
             block.prefetch(place);
         }
@@ -242,19 +224,18 @@ impl Counters {
     pub fn write_digest(&self, hash: &mut Xxh3) {
         for index in 0..self.slots.len() {
             for (number, line) in self.lines(index).filter(|(_, line)| is_touched(line)) {
-                hash.update(&((index * SEGMENT_CELLS / LINE_CELLS + number) as u64).to_le_bytes());
-                line.iter().for_each(|counter| hash.update(&counter.to_le_bytes()));
+                hash.update(&((index * SEGMENT_BYTES / LINE_BYTES + number) as u64).to_le_bytes());
+                hash.update(line);
             }
         }
     }
 
-    /// The counters that `bytes` holds, four little-endian bytes each. Segments that are all 0 are
-    /// not allocated.
+    /// The counters that `bytes` are. Segments that are all 0 are not allocated.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn of_bytes(bytes: &[u8]) -> Result<Self, OutOfMemory> {
-        let mut counters = Self::new((bytes.len() / size_of::<u32>()) as u64)?;
+        let mut counters = Self::new(bytes.len() as u64)?;
         for (index, bytes) in bytes.chunks(SEGMENT_BYTES).enumerate() {
             read_counters(&mut counters, index, bytes)?;
         }
@@ -268,12 +249,12 @@ impl Counters {
 
     /// Appends the counters of segment `index` to `bytes`, which has room for them.
     pub fn write_segment(&self, index: usize, bytes: &mut Vec<u8>) {
-        let start = bytes.len();
-        bytes.resize(start + self.len_of(index) * size_of::<u32>(), 0);
-        let places = bytes[start..].as_chunks_mut().0;
+        let (start, len) = (bytes.len(), self.len_of(index));
+        bytes.resize(start + len, 0);
         for (number, line) in self.lines(index) {
-            let places = places.iter_mut().skip(number * LINE_CELLS);
-            places.zip(line).for_each(|(place, counter)| *place = counter.to_le_bytes());
+            let place = number * LINE_BYTES;
+            let line = &line[..LINE_BYTES.min(len - place)]; // the last one may be longer
+            bytes[start + place..][..line.len()].copy_from_slice(line);
         }
     }
 
@@ -282,7 +263,7 @@ impl Counters {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        let mut copy = Self::new(self.cells)?;
+        let mut copy = Self::new(self.bytes)?;
         self.owned = 0;
         for (to, slot) in copy.slots.iter_mut().zip(&mut self.slots) {
             *to = slot.share()?;
@@ -359,25 +340,24 @@ pub(crate) fn read_counters(
     index: usize,
     bytes: &[u8],
 ) -> Result<(), OutOfMemory> {
-    let lines = bytes.chunks(LINE_CELLS * size_of::<u32>()).map(|bytes| {
-        let mut line = [0; LINE_CELLS];
-        let words = bytes.as_chunks().0.iter();
-        line.iter_mut().zip(words).for_each(|(to, word)| *to = u32::from_le_bytes(*word));
+    let lines = bytes.chunks(LINE_BYTES).map(|bytes| {
+        let mut line = [0; LINE_BYTES];
+        line[..bytes.len()].copy_from_slice(bytes);
         line
     });
     to.put(index, lines)
 }
 
 /// Whether a line has a counter above 0.
-fn is_touched(line: &[u32; LINE_CELLS]) -> bool {
-    *line != [0; LINE_CELLS]
+fn is_touched(line: &[u8; LINE_BYTES]) -> bool {
+    *line != [0; LINE_BYTES]
 }
 
-/// The segment of a counter, and the counter's place in it.
+/// The segment of counter number `cell`, of `N` bytes, and the counter's first byte in it.
 #[inline]
-fn place_of(cell: u64) -> (usize, usize) {
-    let cell = cell as usize;
-    (cell / SEGMENT_CELLS, cell % SEGMENT_CELLS)
+fn place_of<const N: usize>(cell: u64) -> (usize, usize) {
+    let byte = cell as usize * N;
+    (byte / SEGMENT_BYTES, byte % SEGMENT_BYTES)
 }
 
 #[cfg(test)]
@@ -391,19 +371,34 @@ mod tests {
         sizes
     }
 
+    /// Counters of a full segment; each has four bytes in these tests.
+    const SEGMENT_CELLS: u64 = SEGMENT_BYTES as u64 / 4;
+
+    fn zeros(cells: u64) -> Counters {
+        Counters::new(4 * cells).unwrap()
+    }
+
+    fn get(counters: &Counters, cell: u64) -> u32 {
+        u32::from_le_bytes(counters.get(cell))
+    }
+
+    fn set(counters: &mut Counters, cell: u64, value: u32) {
+        counters.own::<4>(cell).unwrap();
+        *counters.get_mut(cell).unwrap() = value.to_le_bytes();
+    }
+
     #[test]
     fn segments_are_allocated_as_they_are_touched() {
-        const CELLS: u64 = 3 * SEGMENT_CELLS as u64 + 5;
-        let mut counters = Counters::new(CELLS).unwrap();
+        const CELLS: u64 = 3 * SEGMENT_CELLS + 5;
+        let mut counters = zeros(CELLS);
         assert_eq!((counters.reserved(), counters.allocated()), (4, 0));
         assert_eq!(allocations(&counters), [(4 * size_of::<Slot>(), 1)]);
-        assert_eq!((counters.get(CELLS - 1), counters.get_mut(CELLS - 1)), (0, None));
-        counters.own(CELLS - 1).unwrap();
-        *counters.get_mut(CELLS - 1).unwrap() = 7;
-        assert_eq!(counters.lines(3).map(|(_, line)| line[4]).collect::<Vec<_>>(), [7]);
+        assert_eq!((get(&counters, CELLS - 1), counters.get_mut::<4>(CELLS - 1)), (0, None));
+        set(&mut counters, CELLS - 1, 7);
+        assert_eq!(counters.lines(3).map(|(_, line)| line[16]).collect::<Vec<_>>(), [7]);
         assert_eq!(allocations(&counters), [(4 * size_of::<Slot>(), 1), (64, 1)]);
-        counters.own(0).unwrap();
-        counters.own(SEGMENT_CELLS as u64).unwrap();
+        counters.own::<4>(0).unwrap();
+        counters.own::<4>(SEGMENT_CELLS).unwrap();
         assert_eq!(allocations(&counters)[1..], [(64, 1), (SEGMENT_BYTES, 2)]);
         assert_eq!(counters.touched().collect::<Vec<_>>(), [3]);
     }
@@ -412,26 +407,21 @@ mod tests {
     fn a_copy_shares_segments_until_one_of_the_two_writes() {
         // Whole segments, and lines.
         for segments in [2, 20] {
-            let mut counters = Counters::new(segments * SEGMENT_CELLS as u64).unwrap();
+            let mut counters = zeros(segments * SEGMENT_CELLS);
             set(&mut counters, 9, 1);
             let mut copy = counters.try_clone().unwrap();
-            assert!(counters.get_mut(9).is_none() && copy.get_mut(9).is_none());
+            assert!(counters.get_mut::<4>(9).is_none() && copy.get_mut::<4>(9).is_none());
             set(&mut copy, 9, 2);
-            assert_eq!((counters.get(9), copy.get(9)), (1, 2));
+            assert_eq!((get(&counters, 9), get(&copy, 9)), (1, 2));
             // The other owner is gone, so nothing is copied.
-            let address = |counters: &Counters| -> *const u32 {
-                counters.lines(0).next().map(|(_, line)| &raw const line[9]).unwrap()
+            let address = |counters: &Counters| -> *const u8 {
+                counters.lines(0).next().map(|(_, line)| line.as_ptr()).unwrap()
             };
             let before = address(&counters);
-            counters.own(9).unwrap();
+            counters.own::<4>(9).unwrap();
             assert_eq!(before, address(&counters));
             assert_eq!(copy.allocated(), 1);
         }
-    }
-
-    fn set(counters: &mut Counters, cell: u64, value: u32) {
-        counters.own(cell).unwrap();
-        *counters.get_mut(cell).unwrap() = value;
     }
 
     fn bytes(counters: &Counters) -> usize {
@@ -447,24 +437,26 @@ mod tests {
     #[test]
     fn memory_follows_the_lines_that_are_touched_and_so_do_copies_and_saves() {
         // The last segment is short, and its last line.
-        const CELLS: u64 = 6 * SEGMENT_CELLS as u64 + 3 * 1024 + 7;
-        let mut counters = Counters::new(CELLS).unwrap();
+        const CELLS: u64 = 6 * SEGMENT_CELLS + 3 * 1024 + 7;
+        let mut counters = zeros(CELLS);
         let mut model = BTreeMap::new();
         let list = bytes(&counters);
         for n in 0..6_000_u64 {
             let cell = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % CELLS;
-            assert_eq!(counters.get(cell), model.get(&cell).copied().unwrap_or(0));
+            assert_eq!(get(&counters, cell), model.get(&cell).copied().unwrap_or(0));
             set(&mut counters, cell, n as u32 + 1);
             model.insert(cell, n as u32 + 1);
             if !n.is_power_of_two() && n != 5_999 {
                 continue;
             }
-            let touched = model.keys().map(|cell| cell / LINE_CELLS as u64);
+            let touched = model.keys().map(|cell| 4 * cell / LINE_BYTES as u64);
             let touched = touched.collect::<BTreeSet<_>>().len();
             assert!(bytes(&counters) <= list + 7 * 200 + 512 * touched, "{touched}");
             assert!((0..CELLS).step_by(7).chain(model.keys().copied()).all(|cell| {
-                let pair = [cell & !1, cell | 1].map(|cell| model.get(&cell).copied().unwrap_or(0));
-                counters.pair(cell & !1) == pair && counters.get(cell) == pair[(cell & 1) as usize]
+                let counter = |cell| model.get(&cell).copied().unwrap_or(0).to_le_bytes();
+                let pair = [cell & !1, cell | 1].map(counter);
+                let is_there = counters.get::<8>(cell / 2) == *pair.as_flattened();
+                is_there && counters.get(cell) == counter(cell)
             }));
             let mut saved = Vec::new();
             counters.write_all(&mut saved);
@@ -476,7 +468,7 @@ mod tests {
             assert_ne!(digest(&copy), digest(&counters));
         }
         assert!(counters.owned < counters.slots.len(), "shared with the last copy");
-        (0..CELLS).for_each(|cell| counters.own(cell).unwrap());
+        (0..CELLS).for_each(|cell| counters.own::<4>(cell).unwrap());
         assert!(counters.owns_all());
         assert_eq!(counters.slots.iter().filter(|slot| slot.is_own_segment()).count(), 7);
     }

@@ -6,7 +6,7 @@ use splitbloom_foundation::span::Span;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_sketch::cms::table::Table;
 use splitbloom_sketch::cms::windowed::Windowed;
-use splitbloom_sketch::cms::{MergeError, Shape};
+use splitbloom_sketch::cms::{CellSize, Counted, MergeError, OutOfRange, Shape, Version};
 use splitbloom_sketch::DecodeError;
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
@@ -17,13 +17,17 @@ const SEGMENT_BYTES: usize = 64 << 10;
 
 /// Seven rows in seven segments.
 fn shape() -> Shape {
-    Shape::new(16_384, 7).unwrap()
+    Shape::new(16_384, 7, CellSize::Four).unwrap()
+}
+
+fn increment(sketch: &mut Table, item: &[u8], by: i64) -> Result<Counted, OutOfMemory> {
+    sketch.increment(item, by, OutOfRange::Skip)
 }
 
 fn filled(items: std::ops::Range<u64>) -> Table {
     let mut sketch = Table::new(shape()).unwrap();
     for item in items {
-        sketch.increment(&item.to_le_bytes(), 1).unwrap();
+        increment(&mut sketch, &item.to_le_bytes(), 1).unwrap().unwrap();
     }
     sketch
 }
@@ -42,7 +46,7 @@ impl FieldSink for Nowhere {
 fn an_increment_touches_all_its_counters_or_none() {
     let empty = || Table::new(shape()).unwrap();
     let refused =
-        refusal::at_every(empty, |sketch| sketch.increment(b"item", 5).is_ok(), Table::digest);
+        refusal::at_every(empty, |sketch| increment(sketch, b"item", 5).is_ok(), Table::digest);
     assert_eq!(refused, 21, "a list for each row, its numbers and its lines");
 }
 
@@ -53,7 +57,7 @@ fn a_batch_counts_those_answered_and_no_others() {
         let mut sketch = Table::new(shape()).unwrap();
         let mut answered = 0;
         let pairs = items.iter().map(|item| (&item[..], 1));
-        let batch = || sketch.increment_many(pairs, |_| answered += 1);
+        let batch = || sketch.increment_many(pairs, OutOfRange::Skip, |_| answered += 1);
         let (result, was_refused) = refusal::of_the_nth(refused, batch);
         assert_eq!(result.is_err(), was_refused);
         assert_eq!(sketch.digest(), filled(0..answered).digest());
@@ -68,13 +72,14 @@ fn a_copy_needs_no_memory_for_counters_before_one_of_the_two_changes() {
     let mut copy = copy.unwrap();
     assert_eq!(copy.digest(), original.digest());
     refusal::of_blocks_from(SEGMENT_BYTES, || {
-        assert_eq!(copy.increment(b"new", 1), Err(OutOfMemory));
-        assert_eq!(original.increment(b"new", 1), Err(OutOfMemory));
+        assert_eq!(increment(&mut copy, b"new", 1), Err(OutOfMemory));
+        assert_eq!(increment(&mut original, b"new", 1), Err(OutOfMemory));
     });
     assert_eq!(copy.digest(), original.digest());
     drop(copy);
     refusal::of_blocks_from(SEGMENT_BYTES, || {
-        assert_eq!(original.increment(b"new", 1), Ok(1), "nobody else has its segments");
+        let counted = increment(&mut original, b"new", 1);
+        assert_eq!(counted, Ok(Ok(1)), "nobody else has its segments");
     });
 }
 
@@ -96,7 +101,7 @@ fn copies_sums_and_saves_that_are_refused_change_nothing() {
     assert_eq!(refused, 46, "the slots, the sums, and three blocks of each segment, twice");
     let refused = refusal::at_every(
         || filled(0..100),
-        |sketch| sketch.save(&mut Nowhere).is_ok(),
+        |sketch| sketch.save(Version::Zero, &mut Nowhere).is_ok(),
         Table::digest,
     );
     assert_eq!(refused, 1);
@@ -105,11 +110,11 @@ fn copies_sums_and_saves_that_are_refused_change_nothing() {
 #[test]
 fn a_load_that_is_refused_leaves_nothing() {
     let mut saved: Vec<Field> = Vec::new();
-    filled(0..100).save(&mut saved).unwrap();
+    filled(0..100).save(Version::Zero, &mut saved).unwrap();
     let held = meter::bytes_held();
     for refused in 0..8 {
         let mut fields = saved.clone().into_iter();
-        let load = || Table::decode(&mut fields);
+        let load = || Table::decode(Version::Zero, &mut fields);
         let (loaded, was_refused) = refusal::of_the_nth(refused, load);
         assert!(was_refused && loaded.err() == Some(DecodeError::OutOfMemory));
     }
@@ -125,14 +130,15 @@ fn memory_for_a_load_is_bounded_by_its_bytes() {
         let mut fields: Vec<_> = fields.into();
         fields.push(Field::String(bytes.to_vec()));
         let mut fields = fields.into_iter();
-        let (sketch, taken) = meter::measured(|| Table::decode(&mut fields).unwrap());
+        let (sketch, taken) =
+            meter::measured(|| Table::decode(Version::Zero, &mut fields).unwrap());
         // Rounded up to a cache line, and a slot for the segment.
         assert!(taken.peak <= bytes.len() as isize + 64 + 64, "{taken:?}");
         drop(sketch);
     }
     // No bytes, no memory.
     let mut fields = vec![Field::Unsigned(1 << 16); 3].into_iter();
-    let (refused, taken) = meter::measured(|| Table::decode(&mut fields).err());
+    let (refused, taken) = meter::measured(|| Table::decode(Version::Zero, &mut fields).err());
     assert_eq!((refused, taken.peak), (Some(DecodeError::Length), 0));
 }
 
@@ -142,15 +148,15 @@ fn a_windowed_increment_that_is_refused_only_advances_the_time() {
     let prepare = || {
         let mut sketch = Windowed::new(shape(), span).unwrap();
         let item = || std::iter::once((&b"item"[..], 1));
-        sketch.increment_many(item(), 10_000, |_| (), drop).unwrap();
-        sketch.increment_many(item(), 12_000, |_| (), drop).unwrap();
+        sketch.increment_many(item(), 10_000, OutOfRange::Skip, |_| (), drop).unwrap();
+        sketch.increment_many(item(), 12_000, OutOfRange::Skip, |_| (), drop).unwrap();
         // So that only the slice is new, and not the time, which may advance without the item.
-        sketch.increment_many(std::iter::empty(), 13_000, |_| (), drop).unwrap();
+        sketch.increment_many(std::iter::empty(), 13_000, OutOfRange::Skip, |_| (), drop).unwrap();
         sketch
     };
     let work = |sketch: &mut Windowed| {
         let items = [(&b"other"[..], 2)].into_iter();
-        sketch.increment_many(items, 13_000, |_| (), drop).is_ok()
+        sketch.increment_many(items, 13_000, OutOfRange::Skip, |_| (), drop).is_ok()
     };
     let refused = refusal::at_every(prepare, work, Windowed::digest);
     assert!(refused > 7, "room for groups, and a segment for each row");

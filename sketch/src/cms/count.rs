@@ -2,10 +2,14 @@
 //!
 //! A count in a sketch with a window is replicated as CMS.INCRBYAT, with the time of the primary's
 //! clock: replicas and the append-only file end up with the same slices.
+//!
+//! An increment that does not fit is not counted, and not replicated. Servers before Redis 8.12 let
+//! counters stop at their maximum, and replicated such increments. So in a replay counters of 4
+//! bytes stop there, too, the only ones that those servers had.
 
 use super::value::{free_slice, StoredSketch};
 use crate::errors::cms::{
-    INCREMENT_OVERFLOW, MISSING, NEGATIVE, NOT_A_NUMBER, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
+    remark, BAD_INCREMENT, MISSING, NOT_A_NUMBER, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
     NO_WINDOW, TOO_MANY_TOUCHED,
 };
 use crate::errors::ReplyError;
@@ -19,7 +23,7 @@ use splitbloom_server::command::{Command, ErrorReply, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_server::text::ShortText;
-use splitbloom_sketch::cms::{self, CountMinSketch};
+use splitbloom_sketch::cms::{CellSize, CountMinSketch, Counted, OutOfRange, RangeError};
 use std::cell::Cell;
 
 const ITEMS: Parameter = Parameter::block(
@@ -67,19 +71,26 @@ pub const MAX_TOUCHED: u64 = 1 << 22;
 /// hashed together, at some 10 cycles for 4 bytes.
 const BYTES_OF_A_TOUCH: usize = 256;
 
-/// The estimate of an item with a saturated counter in each row.
-const SATURATED: u64 = cms::SATURATED as u64;
-
 /// Increments that are kept on the stack: an allocation would cost one item a sixth of its time.
 const FEW: usize = 4;
+
+/// The increment of an item, and, once that is counted, the estimate; or why it was not counted.
+type Number = Cell<Result<i64, RangeError>>;
 
 /// Items and increments that a command counts.
 struct Request<'a> {
     arguments: Arguments<'a>,
     /// The argument of the first item.
     first: usize,
-    /// The increment of each item, and, once it has been counted, its estimate.
-    numbers: &'a [Cell<u64>],
+    numbers: &'a [Number],
+}
+
+/// Parses an increment.
+pub(super) fn parse_increment(word: &[u8]) -> Result<i64, ReplyError> {
+    match parse_integer(word).ok_or(NOT_A_NUMBER)? {
+        i64::MIN => Err(BAD_INCREMENT),
+        increment => Ok(increment),
+    }
 }
 
 impl<'a> Request<'a> {
@@ -88,35 +99,58 @@ impl<'a> Request<'a> {
     fn parse(
         arguments: Arguments<'a>,
         first: usize,
-        numbers: &'a [Cell<u64>],
+        numbers: &'a [Number],
     ) -> Result<Self, ReplyError> {
         for (n, to) in numbers.iter().enumerate() {
-            let increment = parse_integer(arguments.bytes(first + 2 * n + 1));
-            to.set(u64::try_from(increment.ok_or(NOT_A_NUMBER)?).map_err(|_| NEGATIVE)?);
+            to.set(Ok(parse_increment(arguments.bytes(first + 2 * n + 1))?));
         }
         Ok(Self { arguments, first, numbers })
     }
 
     /// The pairs. (Not `bytes_from` and `step_by`: that calls the server for increments as well.)
-    fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
+    fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], i64)> {
         let places = (self.first..self.arguments.len()).step_by(2);
         let items = places.map(|place| self.arguments.bytes(place));
-        items.zip(self.numbers.iter().map(Cell::get))
+        items.zip(self.numbers.iter().map(|number| number.get().unwrap_or(0)))
     }
 
-    /// Replicates the first `number` pairs; with `time` if there is one, even if there are none.
+    /// Whether one of the first `number` pairs was counted.
+    fn has_counted(&self, number: usize) -> bool {
+        self.numbers[..number].iter().any(|number| number.get().is_ok())
+    }
+
+    /// Replicates those of the first `number` pairs that were counted; with `time` if there is one,
+    /// even if there are none. Each run of pairs is a command of its own: they lie side by side in
+    /// the server's array, so that this needs no memory.
     fn replicate<'c>(
         &self,
         change: Change<'c, StoredSketch>,
         time: Option<u64>,
         number: usize,
     ) -> Replicated<'c> {
-        let pairs = self.arguments.range(self.first..self.first + 2 * number);
-        match time.map(ShortText::of) {
-            Some(time) => change.replicate_before(c"CMS.INCRBYAT", [time.bytes()], pairs),
-            None if number == self.numbers.len() => change.replicate_verbatim(),
-            None => change.replicate_before(c"CMS.INCRBY", [], pairs),
+        let time = time.map(ShortText::of);
+        let is_whole = number == self.numbers.len();
+        if time.is_none() && is_whole && self.numbers.iter().all(|number| number.get().is_ok()) {
+            return change.replicate_verbatim();
         }
+        let name = if time.is_some() { c"CMS.INCRBYAT" } else { c"CMS.INCRBY" };
+        let replicate = |pairs| {
+            change.replicate_part(name, time.iter().map(ShortText::bytes), pairs);
+        };
+        let mut first = self.first;
+        for run in
+            self.numbers[..number].chunk_by(|one, next| one.get().is_ok() == next.get().is_ok())
+        {
+            let end = first + 2 * run.len();
+            if run[0].get().is_ok() {
+                replicate(self.arguments.range(first..end));
+            }
+            first = end;
+        }
+        if !self.has_counted(number) {
+            replicate(Arguments::NONE);
+        }
+        change.replicated()
     }
 
     /// Replies with the estimates of the first `number` items, and with what kept the rest from
@@ -132,10 +166,10 @@ impl<'a> Request<'a> {
             return Err(error);
         }
         context.reply_array(self.numbers.len());
-        for estimate in &self.numbers[..number] {
-            match estimate.get() {
-                SATURATED => context.reply_remark(INCREMENT_OVERFLOW),
-                estimate => context.reply_integer(estimate),
+        for counted in &self.numbers[..number] {
+            match counted.get() {
+                Ok(estimate) => context.reply_signed(estimate),
+                Err(error) => context.reply_remark(remark(error)),
             }
         }
         if let Some(error) = refusal {
@@ -146,9 +180,17 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Counts `pairs`, at the time `given` if the client gives one, and calls `answer` with the
-/// estimate of each after it. Returns what kept the rest from being counted, and the time of a
-/// sketch with a window.
+/// What becomes of an increment that does not fit: see the [module](self).
+fn out_of_range(context: &Context, sketch: &CountMinSketch) -> OutOfRange {
+    match context.is_replay() && sketch.shape().cell_size() == CellSize::Four {
+        true => OutOfRange::Saturate,
+        false => OutOfRange::Skip,
+    }
+}
+
+/// Counts `pairs`, at the time `given` if the client gives one, and calls `answer` with what
+/// becomes of each. Returns what kept the rest from being tried, and the time of a sketch with a
+/// window.
 ///
 /// # Errors
 /// What is wrong with the time; no memory for a new slice. Nothing has changed.
@@ -156,15 +198,16 @@ pub(super) fn count<'a>(
     context: &Context,
     sketch: &mut CountMinSketch,
     given: Option<u64>,
-    pairs: impl Iterator<Item = (&'a [u8], u64)>,
-    answer: impl FnMut(u32),
+    pairs: impl Iterator<Item = (&'a [u8], i64)>,
+    answer: impl FnMut(Counted),
 ) -> Result<(Result<(), ReplyError>, Option<u64>), ReplyError> {
     let time = time_for(context, sketch.window(), given, NO_WINDOW)?;
     let now = time.unwrap_or(0);
     // Without memory for a new slice nothing changes, here or on replicas.
     sketch.advance(now, free_slice).map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
     let ration = Ration::begin(context);
-    let end = sketch.increment_many(pairs, now, answer, free_slice);
+    let out_of_range = out_of_range(context, sketch);
+    let end = sketch.increment_many(pairs, now, out_of_range, answer, free_slice);
     Ok((end.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT.within(&ration)), time))
 }
 
@@ -197,24 +240,25 @@ fn increment(
     let number = (arguments.len() - first) / 2;
     let (few, mut many);
     let numbers = if number <= FEW {
-        few = [const { Cell::new(0) }; FEW];
+        few = [const { Cell::new(Ok(0)) }; FEW];
         &few[..number]
     } else {
         many = try_vec(number).ok_or(NO_MEMORY_TO_COUNT)?;
-        many.resize_with(number, Cell::default);
+        many.resize(number, Cell::new(Ok(0)));
         &many[..]
     };
     let request = Request::parse(arguments, first, numbers)?;
     let bytes = request.pairs().map(|(item, _)| item.len()).sum();
     check_work(context, target.value().sketch().rows(), number, bytes)?;
     let mut answered = 0;
-    let answer = |estimate: u32| {
-        numbers[answered].set(estimate.into());
+    let answer = |counted: Counted| {
+        // An estimate is at most 2^63 - 1.
+        numbers[answered].set(counted.map(|estimate| estimate as i64));
         answered += 1;
     };
     let sketch = target.value_mut().sketch_mut();
     let (counted, time) = count(context, sketch, given, request.pairs(), answer)?;
-    if answered > 0 || time.is_some() {
+    if request.has_counted(answered) || time.is_some() {
         request.replicate(target.settle(), time, answered).signal(c"cms.incrby");
     }
     request.reply(context, answered, counted)
@@ -227,11 +271,11 @@ fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     let (number, mut is_first) = (items.len(), true);
     let bytes = arguments.bytes_from(2).map(<[u8]>::len).sum();
     check_work(context, sketch.rows(), number, bytes)?;
-    let answer = |estimate: u32| {
+    let answer = |estimate: u64| {
         if std::mem::take(&mut is_first) {
             context.reply_array(number);
         }
-        context.reply_integer(estimate.into());
+        context.reply_integer(estimate);
     };
     let estimated = sketch.estimate_many(items, now_for(sketch.window()), answer);
     estimated.map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)

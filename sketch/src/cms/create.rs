@@ -1,12 +1,14 @@
 //! CMS.INITBYDIM and CMS.INITBYPROB: create a sketch, of given dimensions or for given bounds.
+//! After these come `CELL_SIZE n` and the words of a window, in either order.
 
 use super::value::StoredSketch;
 use crate::errors::cms::{
-    BAD_DEPTH, BAD_ERROR, BAD_PROBABILITY, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE,
+    BAD_CELL_SIZE, BAD_DEPTH, BAD_ERROR, BAD_PROBABILITY, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE,
+    UNKNOWN_ARGUMENT,
 };
 use crate::errors::ReplyError;
 use crate::window::{parse_window, SLICES, WINDOW};
-use splitbloom_foundation::number::{parse_error_rate, parse_within};
+use splitbloom_foundation::number::{parse_error_rate, parse_integer, parse_within};
 use splitbloom_foundation::span::Span;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
@@ -14,7 +16,10 @@ use splitbloom_server::change::{Change, Entry, Replicated};
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::ShortText;
-use splitbloom_sketch::cms::{CountMinSketch, Shape, ShapeError};
+use splitbloom_sketch::cms::{CellSize, CountMinSketch, Shape, ShapeError};
+
+const CELL_SIZE: Parameter =
+    Parameter::new(c"cell-size", Kind::Integer, Times::AtMostOnce).after(c"CELL_SIZE");
 
 pub const BY_DIMENSIONS: Command<ReplyError> = Command {
     name: c"cms.initbydim",
@@ -24,6 +29,7 @@ pub const BY_DIMENSIONS: Command<ReplyError> = Command {
         Parameter::KEY,
         Parameter::new(c"width", Kind::Integer, Times::Once),
         Parameter::new(c"depth", Kind::Integer, Times::Once),
+        CELL_SIZE,
         WINDOW,
         SLICES,
     ],
@@ -38,6 +44,7 @@ pub const BY_BOUNDS: Command<ReplyError> = Command {
         Parameter::KEY,
         Parameter::new(c"error", Kind::Double, Times::Once),
         Parameter::new(c"probability", Kind::Double, Times::Once),
+        CELL_SIZE,
         WINDOW,
         SLICES,
     ],
@@ -58,12 +65,39 @@ fn parse_bounds([error, probability]: [&[u8]; 2]) -> Result<(u64, u64), ReplyErr
     Ok(Shape::dimensions_for(error, probability))
 }
 
-/// Returns the shape of `width` and `depth`. If `is_replay`, a primary has created the sketch, and
-/// the limits for new ones do not apply.
-fn shape_of((width, depth): (u64, u64), is_replay: bool) -> Result<Shape, ShapeError> {
+/// Parses the words after width and depth: the size of a cell, and the window if there is one.
+fn parse_options(words: &[&[u8]]) -> Result<(CellSize, Option<Span>), ReplyError> {
+    let is = |word: &[u8], name: &[u8]| word.eq_ignore_ascii_case(name);
+    if !words.len().is_multiple_of(2) {
+        return Err(ReplyError::WRONG_ARITY);
+    }
+    let (size, rest) = match words {
+        [name, size, rest @ ..] | [rest @ .., name, size] if is(name, b"CELL_SIZE") => {
+            (parse_cell_size(size)?, rest)
+        }
+        _ => (CellSize::default(), words),
+    };
+    match rest.first() {
+        Some(name) if !is(name, b"WINDOW") => Err(UNKNOWN_ARGUMENT),
+        _ => Ok((size, parse_window(rest)?)),
+    }
+}
+
+fn parse_cell_size(word: &[u8]) -> Result<CellSize, ReplyError> {
+    let bytes = parse_integer(word).and_then(|bytes| u64::try_from(bytes).ok());
+    bytes.and_then(CellSize::of).ok_or(BAD_CELL_SIZE)
+}
+
+/// Returns the shape of `width`, `depth` and `cell_size`. If `is_replay`, a primary has created the
+/// sketch, and the limits for new ones do not apply.
+fn shape_of(
+    (width, depth): (u64, u64),
+    cell_size: CellSize,
+    is_replay: bool,
+) -> Result<Shape, ShapeError> {
     match is_replay {
-        true => Shape::saved(width, depth),
-        false => Shape::new(width, depth),
+        true => Shape::saved(width, depth, cell_size),
+        false => Shape::new(width, depth, cell_size),
     }
 }
 
@@ -77,8 +111,8 @@ fn create(
     };
     let words = arguments.try_list_from(4).ok_or(NO_MEMORY_TO_CREATE)?;
     let dimensions = parse([arguments.bytes(2), arguments.bytes(3)])?;
-    let shape = shape_of(dimensions, context.is_replay())?;
-    let span = parse_window(&words)?;
+    let (cell_size, span) = parse_options(&words)?;
+    let shape = shape_of(dimensions, cell_size, context.is_replay())?;
     let shape = span.map_or(Ok(shape), |span| shape.in_window(span))?;
     let sketch = match span {
         None => CountMinSketch::new(shape),
@@ -92,18 +126,22 @@ fn create(
 }
 
 /// Replicates the creation with its dimensions: those that follow from bounds need not be the same
-/// on another machine, whose logarithms may differ in the last digit.
+/// on another machine, whose logarithms may differ in the last digit. The usual size of cells is
+/// not named: an older replica knows no other.
 fn replicate<'c>(
     change: Change<'c, StoredSketch>,
     shape: Shape,
     span: Option<Span>,
 ) -> Replicated<'c> {
     let dimensions = [ShortText::of(shape.width()), ShortText::of(shape.depth())];
+    let size = shape.cell_size();
+    let size = (size != CellSize::default()).then(|| ShortText::of(size.bytes()));
+    let size = size.iter().flat_map(|size| [b"CELL_SIZE".as_slice(), size.bytes()]);
     let window = span.map(|span| [ShortText::of(span.seconds()), ShortText::of(span.slices())]);
     let window = window.iter().flat_map(|[seconds, slices]| {
         [b"WINDOW".as_slice(), seconds.bytes(), b"SLICES", slices.bytes()]
     });
-    let words = dimensions.iter().map(ShortText::bytes).chain(window);
+    let words = dimensions.iter().map(ShortText::bytes).chain(size).chain(window);
     change.replicate(c"CMS.INITBYDIM", words)
 }
 
@@ -119,9 +157,38 @@ mod tests {
             parse_dimensions([b"5", b"2000"]),
         ] {
             let (width, depth) = dimensions.unwrap();
-            assert!(shape_of((width, depth), false).is_err());
-            let shape = shape_of((width, depth), true).unwrap();
-            assert_eq!((shape.width(), shape.depth()), (width, depth));
+            for size in CellSize::ALL {
+                assert!(shape_of((width, depth), size, false).is_err());
+                let shape = shape_of((width, depth), size, true).unwrap();
+                assert_eq!((shape.width(), shape.depth()), (width, depth));
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_of_cells_and_a_window_come_in_either_order() {
+        let parse = |line: &str| {
+            let words: Vec<&[u8]> = line.split_whitespace().map(str::as_bytes).collect();
+            parse_options(&words)
+        };
+        assert_eq!(parse(""), Ok((CellSize::Four, None)));
+        assert_eq!(parse("cell_size 1"), Ok((CellSize::One, None)));
+        assert_eq!(parse("WINDOW 60"), Ok((CellSize::Four, Span::new(60, 8))));
+        for line in ["CELL_SIZE 8 WINDOW 60 SLICES 3", "WINDOW 60 SLICES 3 CELL_SIZE 8"] {
+            assert_eq!(parse(line), Ok((CellSize::Eight, Span::new(60, 3))));
+        }
+        for (line, error) in [
+            ("CELL_SIZE", ReplyError::WRONG_ARITY),
+            ("3", ReplyError::WRONG_ARITY),
+            ("CELL_SIZE 3", BAD_CELL_SIZE),
+            ("CELL_SIZE -1", BAD_CELL_SIZE),
+            ("CELL_SIZE x", BAD_CELL_SIZE),
+            ("CELL_SIZES 1", UNKNOWN_ARGUMENT),
+            ("SLICES 3 CELL_SIZE 1", UNKNOWN_ARGUMENT),
+            ("CELL_SIZE 1 CELL_SIZE 1", UNKNOWN_ARGUMENT),
+            ("WINDOW 60 OOR 3", ReplyError::WRONG_ARITY),
+        ] {
+            assert_eq!(parse(line), Err(error), "{line}");
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::value::StoredSketch;
 use crate::config::max_merge_bytes;
 use crate::errors::cms::{
-    BAD_NUMBER_OF_KEYS, BAD_WEIGHT, DIMENSIONS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE,
-    TOO_FEW_KEYS, WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
+    BAD_NUMBER_OF_KEYS, BAD_WEIGHT, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE, TOO_FEW_KEYS,
+    WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
 };
 use crate::errors::ReplyError;
 use crate::free::free;
@@ -15,7 +15,7 @@ use splitbloom_server::change::Target;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
-use splitbloom_sketch::cms::{CountMinSketch, Shape};
+use splitbloom_sketch::cms::{CellSize, CountMinSketch, Shape};
 use splitbloom_sketch::Sketch;
 
 /// The argument of the first source.
@@ -94,6 +94,11 @@ fn put_sum<'a>(
     Ok(target)
 }
 
+/// The work of adding a sketch, in bytes: a counter of one byte takes as long as one of four.
+fn work(shape: Shape) -> u64 {
+    shape.bytes().max(shape.cells().saturating_mul(CellSize::Four.bytes()))
+}
+
 /// The weighted sum of the first `number` sources, each of which must be of `shape`.
 fn sum(
     context: &Context,
@@ -109,12 +114,10 @@ fn sum(
             None => 1,
         };
         let key = context.open_to_read(arguments.at(FIRST_SOURCE + index));
-        if whole(key.value::<StoredSketch>()?)?.shape() != shape {
-            return Err(DIMENSIONS);
-        }
+        whole(key.value::<StoredSketch>()?)?.shape().check_equal(&shape)?;
         keys.push((key, weight));
     }
-    if shape.bytes().saturating_mul(number as u64) > max_merge_bytes(context) {
+    if work(shape).saturating_mul(number as u64) > max_merge_bytes(context) {
         return Err(MERGE_TOO_LARGE);
     }
     let mut sources = try_vec(number).ok_or(NO_MEMORY_TO_MERGE)?;

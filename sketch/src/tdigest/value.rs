@@ -6,7 +6,7 @@ use splitbloom_server::data_type::NativeType;
 use splitbloom_sketch::tdigest::{TDigest, TYPE_NAME};
 use splitbloom_sketch::DecodeError;
 
-static TYPES: [NativeType<StoredDigest>; 1] = [native::<RedisBlooms>()];
+static TYPES: [NativeType<StoredDigest>; 1] = [native::<RedisBlooms>(0)];
 
 /// What a key holds.
 pub type StoredDigest = Stored<TDigest>;
@@ -24,7 +24,7 @@ impl Encoding for RedisBlooms {
     type Sketch = TDigest;
     const NAME: &'static str = TYPE_NAME;
 
-    fn read(fields: &mut impl Fields) -> Result<TDigest, DecodeError> {
+    fn read(_version: i32, fields: &mut impl Fields) -> Result<TDigest, DecodeError> {
         TDigest::decode(fields)
     }
 }

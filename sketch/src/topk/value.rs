@@ -10,7 +10,7 @@ use splitbloom_sketch::DecodeError;
 /// What a key holds.
 pub type StoredTopK = Stored<TopK>;
 
-static TYPES: [NativeType<StoredTopK>; 2] = [native::<Whole>(), native::<Windowed>()];
+static TYPES: [NativeType<StoredTopK>; 2] = [native::<Whole>(0), native::<Windowed>(0)];
 
 /// Lists with a window, until the end of a slice.
 static LAPSES: Queue = Queue::new();
@@ -22,7 +22,7 @@ impl Encoding for Whole {
     type Sketch = TopK;
     const NAME: &'static str = TYPE_NAME;
 
-    fn read(fields: &mut impl Fields) -> Result<TopK, DecodeError> {
+    fn read(_version: i32, fields: &mut impl Fields) -> Result<TopK, DecodeError> {
         TopK::decode(fields)
     }
 }
@@ -34,7 +34,7 @@ impl Encoding for Windowed {
     type Sketch = TopK;
     const NAME: &'static str = WINDOW_TYPE_NAME;
 
-    fn read(fields: &mut impl Fields) -> Result<TopK, DecodeError> {
+    fn read(_version: i32, fields: &mut impl Fields) -> Result<TopK, DecodeError> {
         TopK::decode_windowed(fields)
     }
 }

@@ -2,6 +2,10 @@
 
 use crate::module::server;
 
+const TOO_LARGE: &str =
+    "-CMS: invalid init arguments: width times depth times the cell size must be \
+                         in the range [1, 536805376]";
+
 #[test]
 fn a_sketch_that_cannot_be_created() {
     server().connect().converse(&[
@@ -16,14 +20,8 @@ fn a_sketch_that_cannot_be_created() {
         ("CMS.INITBYDIM l 5 0", "-CMS: invalid depth"),
         ("CMS.INITBYDIM l 5 x", "-CMS: invalid depth"),
         ("CMS.INITBYDIM l 5 1025", "-CMS: invalid depth: it must be in the range [1, 1024]"),
-        (
-            "CMS.INITBYDIM l 67100673 2",
-            "-CMS: invalid init arguments: width times depth must be in the range [1, 134201344]",
-        ),
-        (
-            "CMS.INITBYDIM l 9223372036854775807 2",
-            "-CMS: invalid init arguments: width times depth must be in the range [1, 134201344]",
-        ),
+        ("CMS.INITBYDIM l 67100673 2", TOO_LARGE),
+        ("CMS.INITBYDIM l 9223372036854775807 2", TOO_LARGE),
         ("CMS.INITBYPROB l 0 0.1", "-CMS: invalid overestimation value"),
         ("CMS.INITBYPROB l 1 0.1", "-CMS: invalid overestimation value"),
         ("CMS.INITBYPROB l nan x", "-CMS: invalid overestimation value"),
@@ -76,10 +74,11 @@ fn nothing_is_counted_unless_all_increments_are_good() {
         ("CMS.INCRBY k a 1 b x", "-CMS: Cannot parse number"),
         ("CMS.INCRBY k a 1 b 1.5", "-CMS: Cannot parse number"),
         ("CMS.INCRBY k a 1 b 9223372036854775808", "-CMS: Cannot parse number"),
-        ("CMS.INCRBY k a 1 b -1", "-CMS: Number cannot be negative"),
+        ("CMS.INCRBY k a 1 b -9223372036854775809", "-CMS: Cannot parse number"),
+        ("CMS.INCRBY k a 1 b -9223372036854775808", "-CMS: invalid increment"),
         ("CMS.INCRBY k a 1 b", "-ERR wrong number of arguments for 'cms.incrby' command"),
         ("CMS.INCRBY k a", "-ERR wrong number of arguments for 'cms.incrby' command"),
-        ("CMS.INFO k", "[+width, :5, +depth, :2, +count, :0]"),
+        ("CMS.INFO k", "[+width, :5, +depth, :2, +count, :0, +cell_size, :4]"),
     ]);
 }
 

@@ -1,5 +1,7 @@
 //! The `CMS.*` commands.
 
+mod cells;
+mod encoding;
 mod errors;
 mod info;
 mod packed;

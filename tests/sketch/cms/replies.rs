@@ -19,54 +19,58 @@ fn info_has_the_fields_of_redisbloom_a_map_in_resp3() {
     server.connect().converse(&[
         ("CMS.INITBYPROB k 0.001 0.01", "+OK"),
         ("CMS.INCRBY k a 5", "[:5]"),
-        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :5]"),
+        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :5, +cell_size, :4]"),
     ]);
     server.connect_resp3().converse(&[
-        ("CMS.INFO k", "{+width: :2000, +depth: :7, +count: :5}"),
+        ("CMS.INFO k", "{+width: :2000, +depth: :7, +count: :5, +cell_size: :4}"),
         ("CMS.QUERY k a", "[:5]"),
     ]);
 }
 
 #[test]
-fn an_item_at_the_end_of_its_counters_gets_an_error_and_the_others_their_counts() {
+fn an_item_that_does_not_fit_gets_an_error_and_the_others_their_counts() {
     server().connect().converse(&[
         ("CMS.INITBYDIM k 2000 7", "+OK"),
         (
-            "CMS.INCRBY k a 4294967294 b 1 a 1 c 9223372036854775807 b 1",
-            "[:4294967294, :1, -CMS: INCRBY overflow, -CMS: INCRBY overflow, :2]",
+            "CMS.INCRBY k a 4294967294 b 1 a 2 c 9223372036854775807 b 1 b -3 a 1 d -1 b -2",
+            "[:4294967294, :1, -CMS: INCRBY overflow, -CMS: INCRBY overflow, :2, \
+             -CMS: INCRBY underflow, :4294967295, -CMS: INCRBY underflow, :0]",
         ),
-        ("CMS.QUERY k a b c", "[:4294967295, :2, :4294967295]"),
-        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :9223372036854775807]"),
+        ("CMS.QUERY k a b c d", "[:4294967295, :0, :0, :0]"),
+        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :4294967295, +cell_size, :4]"),
+        ("CMS.INCRBY k a 1", "[-CMS: INCRBY overflow]"),
+        ("CMS.INCRBY k a -4294967295", "[:0]"),
     ]);
 }
 
 #[test]
-fn the_sum_of_increments_stops_at_its_end_and_sums_are_made_from_there() {
+fn the_sum_of_increments_has_an_end_of_its_own_and_sums_are_made_from_there() {
     let server = server();
     let mut db = server.connect();
-    let overflow = "[-CMS: INCRBY overflow]";
-    for create in ["CMS.INITBYDIM k 9 2", "CMS.INITBYDIM w 9 2 WINDOW 3600"] {
-        let key = create.split(' ').nth(1).expect("a key");
-        db.run(create);
-        for item in ["a", "a", "b", "c"] {
-            assert_eq!(db.ask(&format!("CMS.INCRBY {key} {item} 9223372036854775807")), overflow);
-            let info = db.ask(&format!("CMS.INFO {key}"));
-            assert!(info.contains("+count, :9223372036854775807"), "{info}");
+    let info = "[+width, :9, +depth, :2, +count, :9223372036854775807, +cell_size, :8";
+    for (key, window, more) in
+        [("k", "", "]"), ("w", " WINDOW 3600", ", +window, :3600, +slices, :8]")]
+    {
+        db.run(&format!("CMS.INITBYDIM {key} 9 2 CELL_SIZE 8{window}"));
+        for (items, reply) in [
+            ("a 9223372036854775807", "[:9223372036854775807]"),
+            ("a 1 b 1", "[-CMS: INCRBY overflow, -CMS: INCRBY overflow]"),
+        ] {
+            assert_eq!(db.ask(&format!("CMS.INCRBY {key} {items}")), reply, "{key}");
         }
-        db.run(&format!("CMS.PACKINCR {key} LINES d"));
-        let info = db.ask(&format!("CMS.INFO {key}"));
-        assert!(info.contains("+count, :9223372036854775807"), "{info}");
+        assert_eq!(db.run(&format!("CMS.PACKINCR {key} LINES d")).bytes(), [255; 8], "{key}");
+        assert_eq!(db.ask(&format!("CMS.INFO {key}")), format!("{info}{more}"));
     }
-    // Counters that have stopped do not fit twice; those of a few items do.
+    // Counters at their end do not fit twice.
     db.converse(&[
-        ("CMS.INITBYDIM sum 9 2", "+OK"),
+        ("CMS.INITBYDIM sum 9 2 CELL_SIZE 8", "+OK"),
         ("CMS.MERGE sum 1 k", "+OK"),
-        ("CMS.INFO sum", "[+width, :9, +depth, :2, +count, :9223372036854775807]"),
+        ("CMS.INFO sum", &format!("{info}]")),
         ("CMS.MERGE sum 2 k k", "-CMS: MERGE overflow"),
         ("CMS.MERGE sum 3 k k k WEIGHTS 1 -1 1", "+OK"),
-        ("CMS.INFO sum", "[+width, :9, +depth, :2, +count, :9223372036854775807]"),
+        ("CMS.INFO sum", &format!("{info}]")),
         ("CMS.MERGE sum 2 k k WEIGHTS 1 -1", "+OK"),
-        ("CMS.INFO sum", "[+width, :9, +depth, :2, +count, :0]"),
+        ("CMS.INFO sum", "[+width, :9, +depth, :2, +count, :0, +cell_size, :8]"),
     ]);
 }
 
@@ -74,7 +78,7 @@ fn the_sum_of_increments_stops_at_its_end_and_sums_are_made_from_there() {
 fn a_probability_next_to_one_takes_a_row() {
     server().connect().converse(&[
         ("CMS.INITBYPROB k 0.1 0.99999999", "+OK"),
-        ("CMS.INFO k", "[+width, :20, +depth, :1, +count, :0]"),
+        ("CMS.INFO k", "[+width, :20, +depth, :1, +count, :0, +cell_size, :4]"),
     ]);
 }
 
@@ -109,7 +113,7 @@ fn a_sum_of_sketches_replaces_the_destination() {
         ("CMS.QUERY sum x y z", "[:17, :40, :0]"),
         ("CMS.MERGE sum 3 sum sum a weights 1 1 0", "+OK"),
         ("CMS.QUERY sum x y", "[:34, :80]"),
-        ("CMS.INFO sum", "[+width, :2000, +depth, :7, +count, :114]"),
+        ("CMS.INFO sum", "[+width, :2000, +depth, :7, +count, :114, +cell_size, :4]"),
         ("CMS.QUERY a x y", "[:10, :20]"),
     ]);
 }

@@ -1,7 +1,7 @@
 //! Sketches as values: measured, replicated, restored. What holds for all families is in
 //! `crate::values`.
 
-use crate::module::{server, server_with};
+use crate::module::{now, server, server_with};
 use splitbloom_harness::{commands_in_append_only_file, eventually, words, Connection, Primary};
 
 #[test]
@@ -13,8 +13,8 @@ fn a_replica_creates_what_redisbloom_has_created() {
     primary.send_all(&replica, &sketches);
     let mut db = replica.connect();
     db.converse(&[
-        ("CMS.INFO wide", "[+width, :2000000000, +depth, :7, +count, :0]"),
-        ("CMS.INFO deep", "[+width, :5, +depth, :2000, +count, :0]"),
+        ("CMS.INFO wide", "[+width, :2000000000, +depth, :7, +count, :0, +cell_size, :4]"),
+        ("CMS.INFO deep", "[+width, :5, +depth, :2000, +count, :0, +cell_size, :4]"),
     ]);
     assert_eq!(db.info_number("sketch", "sketch_replays_refused"), 0);
 }
@@ -32,7 +32,7 @@ fn what_is_replicated_says_the_dimensions_and_the_time() {
     ] {
         db.run(line);
     }
-    db.line("CMS.INCRBY k a -1");
+    db.line("CMS.INCRBY k b -1");
     db.line("CMS.INITBYDIM k 1 1");
     let commands = commands_in_append_only_file(&server);
     assert_eq!(
@@ -43,6 +43,65 @@ fn what_is_replicated_says_the_dimensions_and_the_time() {
     let words: Vec<&str> = commands[3].split(' ').collect();
     assert_eq!((&words[..2], &words[3..]), (&["CMS.INCRBYAT", "w"][..], &["a", "1", "b", "2"][..]));
     assert!(words[2].parse::<u64>().unwrap() > 1_700_000_000_000);
+}
+
+/// Each run of items that were counted is a command of its own.
+#[test]
+fn what_does_not_fit_is_not_replicated() {
+    let server = server_with(&["appendonly yes"]);
+    let mut db = server.connect();
+    db.run("CMS.INITBYPROB k 0.001 0.01 CELL_SIZE 1");
+    db.run("CMS.INITBYDIM w 2000 7 CELL_SIZE 2 WINDOW 3600");
+    let now = now();
+    for line in [
+        "CMS.INCRBY k a 1 b 256 c 3 d 4 a -2 c -1",
+        "CMS.INCRBY k a 255",
+        "CMS.PACKINCR k BY 253 LINES a\\nc\\nd\\nx",
+        "CMS.PACKINCR k FIXED 1 abab",
+        "CMS.PACKINCR k BY -255 FIXED 1 d",
+        &format!("CMS.INCRBYAT w {now} a 65536 b 1 a -1"),
+        &format!("CMS.INCRBYAT w {now} a 65536"),
+        &format!("CMS.PACKINCR w AT {now} BY 65535 FIXED 1 aba"),
+        &format!("CMS.PACKINCR w AT {now} BY 65535 FIXED 1 ab"),
+    ] {
+        db.call(
+            words(line)
+                .into_iter()
+                .map(|word| String::from_utf8_lossy(&word).replace("\\n", "\n").into_bytes()),
+        );
+    }
+    let commands = commands_in_append_only_file(&server);
+    assert_eq!(
+        commands,
+        [
+            "CMS.INITBYDIM k 2000 7 CELL_SIZE 1",
+            "CMS.INITBYDIM w 2000 7 CELL_SIZE 2 WINDOW 3600 SLICES 8",
+            "MULTI",
+            "CMS.INCRBY k a 1",
+            "CMS.INCRBY k c 3 d 4",
+            "CMS.INCRBY k c -1",
+            "EXEC",
+            "CMS.PACKINCR k BY 253 LINES a\nc\nx\n",
+            "CMS.PACKINCR k FIXED 1 abb",
+            &format!("CMS.INCRBYAT w {now} b 1"),
+            &format!("CMS.INCRBYAT w {now}"),
+            &format!("CMS.PACKINCR w AT {now} BY 65535 FIXED 1 a"),
+            &format!("CMS.INCRBYAT w {now}"),
+        ]
+    );
+}
+
+#[test]
+fn a_thousand_times_five_cells_of_a_byte_take_at_most_5_600() {
+    let server = server();
+    let mut db = server.connect();
+    for (size, most) in [(1, 5_600), (2, 11_000), (4, 21_000), (8, 41_500)] {
+        db.run(&format!("CMS.INITBYDIM k{size} 1000 5 CELL_SIZE {size}"));
+        db.run(&format!("CMS.INCRBY k{size} a 1"));
+        let bytes = db.run(&format!("MEMORY USAGE k{size}")).integer();
+        println!("{size}: {bytes}");
+        assert!(bytes <= most, "{size}: {bytes}");
+    }
 }
 
 #[test]
@@ -111,7 +170,7 @@ fn a_dump_of_redisbloom_is_restored_and_made_again() {
         return;
     }
     db.converse(&[
-        ("CMS.INFO k", "[+width, :40, +depth, :6, +count, :5500]"),
+        ("CMS.INFO k", "[+width, :40, +depth, :6, +count, :5500, +cell_size, :4]"),
         ("CMS.QUERY k item:0 item:39 absent", "[:1, :274, :0]"),
     ]);
     let again = db.run("DUMP k").bytes().to_vec();

@@ -12,7 +12,10 @@ fn counts_are_forgotten_after_the_window() {
     db.converse(&[
         ("CMS.INCRBY k a 3 a 1 b 1", "[:3, :4, :1]"),
         ("CMS.QUERY k a b c", "[:4, :1, :0]"),
-        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :5, +window, :3, +slices, :2]"),
+        (
+            "CMS.INFO k",
+            "[+width, :2000, +depth, :7, +count, :5, +cell_size, :4, +window, :3, +slices, :2]",
+        ),
     ]);
     let used = db.run("MEMORY USAGE k").integer();
     sleep(Duration::from_millis(4_600));

@@ -1,8 +1,9 @@
 //! Weighted sums of tables.
 
+use super::cell::{bits, by_size, count_in, put};
 use super::table::Table;
 use super::{Shape, MAX_COUNT};
-use crate::counters::{Counters, LINE_CELLS};
+use crate::counters::{Counters, LINE_BYTES};
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
 /// Why there is no sum of some sketches.
@@ -10,6 +11,8 @@ use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 pub enum MergeError {
     /// They differ in width or depth.
     Dimensions,
+    /// Their counters differ in size.
+    CellSize,
     /// One has a window.
     Window,
     /// A counter would be negative or too large.
@@ -21,6 +24,20 @@ pub enum MergeError {
 impl From<OutOfMemory> for MergeError {
     fn from(_: OutOfMemory) -> Self {
         Self::OutOfMemory
+    }
+}
+
+impl Shape {
+    /// Checks that sketches of this shape and the `other` can be added.
+    ///
+    /// # Errors
+    /// `Dimensions`, or else `CellSize`.
+    pub fn check_equal(&self, other: &Self) -> Result<(), MergeError> {
+        match (self.width(), self.depth()) == (other.width(), other.depth()) {
+            false => Err(MergeError::Dimensions),
+            true if self.cell_size() != other.cell_size() => Err(MergeError::CellSize),
+            true => Ok(()),
+        }
     }
 }
 
@@ -39,17 +56,24 @@ impl Table {
     /// # Errors
     /// What keeps them from being added.
     pub fn merged(shape: Shape, sketches: &[(&Self, i64)]) -> Result<Self, MergeError> {
-        if sketches.iter().any(|(sketch, _)| sketch.shape != shape) {
-            return Err(MergeError::Dimensions);
-        }
-        let mut counters = Counters::new(shape.cells())?;
-        let mut sums = try_vec(counters.len_of(0))?;
-        for index in 0..counters.reserved() {
-            sum_up(&mut sums, index, counters.len_of(index), sketches)?;
-            counters.put(index, lines_of(&sums)?)?;
-        }
+        sketches.iter().try_for_each(|(sketch, _)| sketch.shape.check_equal(&shape))?;
+        let counters = by_size!(shape.cell_size(), N => sum_of::<N>(shape, sketches))?;
         Ok(Self::of(shape, count_of(sketches), counters))
     }
+}
+
+/// The sums of counters of `N` bytes.
+fn sum_of<const N: usize>(
+    shape: Shape,
+    sketches: &[(&Table, i64)],
+) -> Result<Counters, MergeError> {
+    let mut counters = Counters::new(shape.bytes())?;
+    let mut sums = try_vec(counters.len_of(0) / N)?;
+    for index in 0..counters.reserved() {
+        sum_up::<N>(&mut sums, index, counters.len_of(index) / N, sketches)?;
+        counters.put(index, lines_of::<N>(&sums)?)?;
+    }
+    Ok(counters)
 }
 
 /// The weighted sum of the counts, as far as it fits. It is out of range only where counters have
@@ -63,7 +87,7 @@ fn count_of(sketches: &[(&Table, i64)]) -> u64 {
 
 /// Sums segment `index` of `sketches`, of `len` counters, into `sums`, which has room: one after
 /// the other, so that the sums stay in the caches. There are no sums if all counters are 0.
-fn sum_up(
+fn sum_up<const N: usize>(
     sums: &mut Vec<i64>,
     index: usize,
     len: usize,
@@ -73,8 +97,10 @@ fn sum_up(
     for (sketch, weight) in sketches {
         for (number, line) in sketch.counters.lines(index) {
             sums.resize(len, 0);
-            for (sum, counter) in sums[number * LINE_CELLS..].iter_mut().zip(line) {
-                *sum = add(*sum, (*counter).into(), *weight)?;
+            let sums = &mut sums[number * LINE_BYTES / N..];
+            for (sum, counter) in sums.iter_mut().zip(line.as_chunks::<N>().0) {
+                // No counter is above 2^63 - 1.
+                *sum = add(*sum, count_in(counter) as i64, *weight)?;
             }
         }
     }
@@ -82,15 +108,17 @@ fn sum_up(
 }
 
 /// The lines of counters that `sums` are.
-fn lines_of(
+fn lines_of<const N: usize>(
     sums: &[i64],
-) -> Result<impl Iterator<Item = [u32; LINE_CELLS]> + Clone + '_, MergeError> {
-    if sums.iter().any(|sum| u32::try_from(*sum).is_err()) {
+) -> Result<impl Iterator<Item = [u8; LINE_BYTES]> + Clone + '_, MergeError> {
+    // A negative sum has the highest bit.
+    if sums.iter().any(|sum| *sum as u64 >> bits::<N>() != 0) {
         return Err(MergeError::Overflow);
     }
-    Ok(sums.chunks(LINE_CELLS).map(|sums| {
-        let mut line = [0; LINE_CELLS];
-        line.iter_mut().zip(sums).for_each(|(counter, sum)| *counter = *sum as u32);
+    Ok(sums.chunks(LINE_BYTES / N).map(|sums| {
+        let mut line = [0; LINE_BYTES];
+        let counters = line.as_chunks_mut::<N>().0.iter_mut();
+        counters.zip(sums).for_each(|(counter, sum)| put(counter, *sum as u64));
         line
     }))
 }

@@ -11,7 +11,8 @@
 //! # What the estimate is worth
 //! Let `N` be the sum of all increments, `w` the width and `d` the depth.
 //!
-//! - It is never too low: each of the item's counters has at least its own increments.
+//! - It is never too low: each of the item's counters has at least its own increments. (Decrements
+//!   take back what was counted: whoever takes back more lowers the estimates of other items.)
 //! - In one row, the other items add `(N - own) / w` to the counter on average, which is less than
 //!   `N / w`. By Markov's inequality they add `2 N / w` or more with a probability of at most 1/2.
 //! - The rows have independent hashes, so the smallest counter is too high by `2 N / w` or more
@@ -24,24 +25,30 @@
 //!
 //! # Arithmetic
 //! The layout is RedisBloom's, so both modules load each other's files. The counter of row `i` is
-//! MurmurHash2 of the item under seed `i`, modulo `w`. Counters stop at 2^32 - 1; the sum of
-//! increments stops at 2^63 - 1.
+//! MurmurHash2 of the item under seed `i`, modulo `w`. A counter has 1, 2, 4 or 8 bytes; it and the
+//! sum of increments are numbers from 0 to a maximum. An increment that one of them does not allow
+//! changes none.
 //!
 //! ```text
 //!   table   the counters        windowed   counts of the last seconds: a table for each slice
 //!   shape   the dimensions      merge      sums of sketches     codec   RedisBloom's encoding
+//!   cell    a counter           range      increments that do not fit
 //! ```
 
+mod cell;
 mod codec;
 mod merge;
+mod range;
 mod shape;
 pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod windowed;
 
-pub use codec::TYPE_NAME;
+pub use cell::CellSize;
+pub use codec::{Version, TYPE_NAME};
 pub use merge::MergeError;
+pub use range::{Counted, OutOfRange, RangeError};
 pub use shape::{Shape, ShapeError, MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
 
 use crate::error::DecodeError;
@@ -55,11 +62,7 @@ use std::num::NonZeroU64;
 use table::Table;
 use windowed::Windowed;
 
-/// An estimate that has reached the end of what a counter counts: the item came that often, or more
-/// often.
-pub const SATURATED: u32 = u32::MAX;
-
-/// The sum of increments at which it stops: the largest that the server can show.
+/// The largest sum of increments, and the largest estimate: the largest integer of a reply.
 pub const MAX_COUNT: u64 = i64::MAX as u64;
 
 /// Counts items, all of them or those in a window. See the [module](self).
@@ -135,7 +138,7 @@ impl CountMinSketch {
     }
 
     /// [Advances](Self::advance) the time to `now`, and adds to the counts of `items`. Calls
-    /// `answer` with the estimate of each after it; [`SATURATED`] if the counters end there.
+    /// `answer` with what becomes of each. In a window, an increment must fit the current slice.
     ///
     /// Cost: a step for each row, of each slice.
     ///
@@ -143,18 +146,21 @@ impl CountMinSketch {
     /// `OutOfMemory`: those answered have been counted, and no others. The time may have advanced.
     pub fn increment_many<'a>(
         &mut self,
-        mut items: impl Iterator<Item = (&'a [u8], u64)>,
+        mut items: impl Iterator<Item = (&'a [u8], i64)>,
         now: u64,
-        mut answer: impl FnMut(u32),
+        out_of_range: OutOfRange,
+        mut answer: impl FnMut(Counted),
         over: impl FnMut(Table),
     ) -> Result<(), OutOfMemory> {
         match &mut self.0 {
             // One item is not worth setting up a batch.
             Body::Whole(table) if items.size_hint().1 == Some(1) => {
-                items.try_for_each(|(item, by)| table.increment(item, by).map(&mut answer))
+                items.try_for_each(|(item, by)| {
+                    table.increment(item, by, out_of_range).map(&mut answer)
+                })
             }
-            Body::Whole(table) => table.increment_many(items, answer),
-            Body::Window(window) => window.increment_many(items, now, answer, over),
+            Body::Whole(table) => table.increment_many(items, out_of_range, answer),
+            Body::Window(window) => window.increment_many(items, now, out_of_range, answer, over),
         }
     }
 
@@ -166,7 +172,7 @@ impl CountMinSketch {
         &self,
         items: impl Iterator<Item = &'a [u8]>,
         now: u64,
-        answer: impl FnMut(u32),
+        answer: impl FnMut(u64),
     ) -> Result<(), OutOfMemory> {
         match &self.0 {
             Body::Whole(table) => table.estimate_many(items, answer),
@@ -189,12 +195,23 @@ impl CountMinSketch {
         Table::merged(shape, &tables).map(Self::whole)
     }
 
-    /// The sketch without a window that was saved as these fields.
+    /// Writes its fields, those without a window in encoding `version`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, before the first field.
+    pub fn save_as(&self, version: Version, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        match &self.0 {
+            Body::Whole(table) => table.save(version, to),
+            Body::Window(window) => window.save(to),
+        }
+    }
+
+    /// The sketch without a window that was saved as these fields in encoding `version`.
     ///
     /// # Errors
     /// What is wrong with them.
-    pub fn decode(fields: &mut impl Fields) -> Result<Self, DecodeError> {
-        Table::decode(fields).map(Self::whole)
+    pub fn decode(version: Version, fields: &mut impl Fields) -> Result<Self, DecodeError> {
+        Table::decode(version, fields).map(Self::whole)
     }
 
     /// The sketch with a window that was saved as these fields.
@@ -243,10 +260,7 @@ impl Sketch for CountMinSketch {
     }
 
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
-        match &self.0 {
-            Body::Whole(table) => table.save(to),
-            Body::Window(window) => window.save(to),
-        }
+        self.save_as(Version::Zero, to)
     }
 
     fn next_change(&self, now: u64) -> Option<u64> {
@@ -264,7 +278,7 @@ impl Sketch for CountMinSketch {
     }
 }
 
-/// The sum of two sums of increments.
+/// The sum of two sums of increments, or of two estimates.
 fn add_counts(one: u64, other: u64) -> u64 {
     one.saturating_add(other).min(MAX_COUNT)
 }

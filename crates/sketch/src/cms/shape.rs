@@ -1,7 +1,9 @@
 //! The dimensions of a sketch, and the error bounds that they give.
 
+use super::cell::CellSize;
 use splitbloom_foundation::segment::SEGMENT_BYTES;
 use splitbloom_foundation::span::Span;
+use xxhash_rust::xxh3::Xxh3;
 
 /// The most rows of a new sketch. A row halves the probability of an error above the bound, so 64
 /// leave one in 2^64. An item may need a segment for each row: 64 MiB at this depth.
@@ -12,14 +14,13 @@ pub const MAX_NEW_BYTES: u64 = (512 << 20) - SEGMENT_BYTES as u64;
 /// The most bytes of counters in all slices of a window together. Its dump has up to 11 bytes more
 /// for each segment, two opcodes, an index and a length: 90 KB.
 pub const MAX_WINDOW_BYTES: u64 = MAX_NEW_BYTES - 2 * SEGMENT_BYTES as u64;
-/// Bytes of a counter.
-pub(super) const COUNTER_BYTES: u64 = 4;
 
-/// The number of counters in a row, and the number of rows.
+/// The number of counters in a row, the number of rows, and the bytes of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     width: u64,
     depth: u64,
+    cell_size: CellSize,
 }
 
 /// Why there is no sketch of some dimensions.
@@ -38,12 +39,12 @@ pub enum ShapeError {
 }
 
 impl Shape {
-    /// Rows of `width` counters, `depth` of them, in a sketch that is to be created.
+    /// Rows of `width` counters of `cell_size`, `depth` of them, in a sketch that is to be created.
     ///
     /// # Errors
     /// What is out of range.
-    pub fn new(width: u64, depth: u64) -> Result<Self, ShapeError> {
-        let shape = Self::saved(width, depth)?;
+    pub fn new(width: u64, depth: u64, cell_size: CellSize) -> Result<Self, ShapeError> {
+        let shape = Self::saved(width, depth, cell_size)?;
         match shape {
             _ if depth > MAX_NEW_DEPTH => Err(ShapeError::TooDeep),
             _ if shape.bytes() > MAX_NEW_BYTES => Err(ShapeError::TooLarge),
@@ -70,16 +71,16 @@ impl Shape {
     ///
     /// # Errors
     /// What is out of range.
-    pub fn saved(width: u64, depth: u64) -> Result<Self, ShapeError> {
+    pub fn saved(width: u64, depth: u64, cell_size: CellSize) -> Result<Self, ShapeError> {
         match (width, depth) {
             (0, _) => Err(ShapeError::NoWidth),
             (_, 0) => Err(ShapeError::NoDepth),
             _ => {
                 let cells = width.checked_mul(depth);
-                let bytes = cells.and_then(|cells| cells.checked_mul(COUNTER_BYTES));
+                let bytes = cells.and_then(|cells| cells.checked_mul(cell_size.bytes()));
                 // An `isize` counts the bytes of any allocation, so also of the string.
                 let fits = bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok());
-                fits.then_some(Self { width, depth }).ok_or(ShapeError::TooLarge)
+                fits.then_some(Self { width, depth, cell_size }).ok_or(ShapeError::TooLarge)
             }
         }
     }
@@ -105,6 +106,18 @@ impl Shape {
         self.depth
     }
 
+    /// The bytes of a counter.
+    pub fn cell_size(&self) -> CellSize {
+        self.cell_size
+    }
+
+    /// Hashes it.
+    pub(super) fn write_digest(&self, hash: &mut Xxh3) {
+        for number in [self.width, self.depth, self.cell_size.bytes()] {
+            hash.update(&number.to_le_bytes());
+        }
+    }
+
     /// Counters in all.
     pub fn cells(&self) -> u64 {
         self.width * self.depth
@@ -112,7 +125,7 @@ impl Shape {
 
     /// Bytes of all counters.
     pub fn bytes(&self) -> u64 {
-        self.cells() * COUNTER_BYTES
+        self.cells() * self.cell_size.bytes()
     }
 }
 
@@ -149,7 +162,8 @@ mod tests {
 
     #[test]
     fn dimensions_out_of_range_are_refused() {
-        let most = MAX_NEW_BYTES / COUNTER_BYTES;
+        let size = CellSize::Four;
+        let most = MAX_NEW_BYTES / size.bytes();
         for (width, depth, error) in [
             (0, 1, ShapeError::NoWidth),
             (1, 0, ShapeError::NoDepth),
@@ -159,23 +173,34 @@ mod tests {
             (u64::MAX, 1, ShapeError::TooLarge),
             (u64::MAX / 2, 4, ShapeError::TooLarge),
         ] {
-            assert_eq!(Shape::new(width, depth), Err(error), "{width} {depth}");
+            assert_eq!(Shape::new(width, depth, size), Err(error), "{width} {depth}");
         }
-        assert!(Shape::new(most, 1).is_ok() && Shape::saved(most + 1, 1).is_ok());
-        assert_eq!(Shape::saved(1 << 60, 8), Err(ShapeError::TooLarge));
-        let deep = Shape::saved(1, MAX_NEW_DEPTH + 1).unwrap();
-        assert!(Shape::new(1, MAX_NEW_DEPTH).is_ok());
+        assert!(Shape::new(most, 1, size).is_ok() && Shape::saved(most + 1, 1, size).is_ok());
+        assert_eq!(Shape::saved(1 << 60, 8, size), Err(ShapeError::TooLarge));
+        let deep = Shape::saved(1, MAX_NEW_DEPTH + 1, size).unwrap();
+        assert!(Shape::new(1, MAX_NEW_DEPTH, size).is_ok());
         let span = Span::new(60, 14).unwrap();
         assert_eq!(deep.in_window(span), Err(ShapeError::TooDeep));
-        let in_window = |width| Shape::new(width, 1).unwrap().in_window(span);
-        let most = MAX_WINDOW_BYTES / COUNTER_BYTES;
+        let in_window = |width| Shape::new(width, 1, size).unwrap().in_window(span);
+        let most = MAX_WINDOW_BYTES / size.bytes();
         assert!(in_window(most / 15).is_ok());
         assert_eq!(in_window(most / 15 + 1), Err(ShapeError::WindowTooLarge));
         let for_bounds = |error, probability| {
             let (width, depth) = Shape::dimensions_for(error, probability);
-            Shape::new(width, depth)
+            Shape::new(width, depth, size)
         };
         assert_eq!(for_bounds(1e-300, 0.1), Err(ShapeError::TooLarge));
         assert_eq!(for_bounds(0.1, 1e-300), Err(ShapeError::TooLarge));
+    }
+    #[test]
+    fn the_limits_are_those_of_bytes_whatever_the_size_of_a_cell() {
+        for size in CellSize::ALL {
+            let most = MAX_NEW_BYTES / size.bytes();
+            assert_eq!(Shape::new(most, 1, size).map(|shape| shape.bytes()), Ok(MAX_NEW_BYTES));
+            assert_eq!(Shape::new(most + 1, 1, size), Err(ShapeError::TooLarge));
+            let most = isize::MAX as u64 / size.bytes();
+            assert!(Shape::saved(most, 1, size).is_ok());
+            assert_eq!(Shape::saved(most + 1, 1, size), Err(ShapeError::TooLarge));
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Counters in rows: a whole sketch, or one slice of a window.
 
-use super::{add_counts, Shape, MAX_COUNT, SATURATED};
+use super::cell::{bits, by_size, count_in, put};
+use super::range::{Counted, OutOfRange, RangeError};
+use super::{Shape, MAX_COUNT};
 use crate::batch::Groups;
 use crate::counters::{Counters, CACHED_SEGMENTS};
 use crate::rows::Rows;
@@ -23,11 +25,11 @@ impl Table {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
-        Ok(Self::of(shape, 0, Counters::new(shape.cells())?))
+        Ok(Self::of(shape, 0, Counters::new(shape.bytes())?))
     }
 
-    /// A sketch of these counters. The sum of a saved one may be above [`MAX_COUNT`]: RedisBloom's
-    /// went on to 2^64.
+    /// A sketch of these counters. A saved sum may be above [`MAX_COUNT`]: RedisBloom's went on to
+    /// 2^64 before Redis 8.12.
     pub(super) fn of(shape: Shape, count: u64, counters: Counters) -> Self {
         let count = count.min(MAX_COUNT);
         Self { shape, rows: Rows::new(shape.width(), shape.depth()), count, counters }
@@ -48,78 +50,164 @@ impl Table {
         &self.counters
     }
 
-    /// Adds `increment` to the count of `item`. Returns the estimate; [`SATURATED`] if the counters
-    /// end there. Cost: a step for each row.
+    /// Count number `cell`, row after row.
+    pub fn counter(&self, cell: u64) -> u64 {
+        by_size!(self.shape.cell_size(), N => count_in(&self.counters.get::<N>(cell)))
+    }
+
+    /// Adds `by`, which may be negative, to the count of `item`. Cost: a step for each row.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.
-    pub fn increment(&mut self, item: &[u8], increment: u64) -> Result<u32, OutOfMemory> {
-        let Self { rows, counters, count, .. } = self;
-        if !counters.owns_all() {
-            let mut owned = Ok(());
-            rows.visit(item, |cell| owned = owned.and_then(|()| counters.own(cell)));
-            owned?;
-        }
-        let mut estimate = SATURATED;
-        let mut add =
-            |counter: Option<&mut u32>| estimate = estimate.min(self::add(counter, increment));
-        match counters.single_mut() {
-            Some(counters) => rows.visit(item, |cell| add(counters.get_mut(cell as usize))),
-            None => rows.visit(item, |cell| add(counters.get_mut(cell))),
-        }
-        *count = add_counts(*count, increment);
-        Ok(estimate)
+    pub fn increment(
+        &mut self,
+        item: &[u8],
+        by: i64,
+        out_of_range: OutOfRange,
+    ) -> Result<Counted, OutOfMemory> {
+        let size = self.shape.cell_size();
+        by_size!(size, N => self.increment_one::<N>(item, by, out_of_range))
     }
 
-    /// Adds to the counts of `items`, and calls `answer` with the estimate of each after it: as
+    #[inline]
+    fn increment_one<const N: usize>(
+        &mut self,
+        item: &[u8],
+        by: i64,
+        out_of_range: OutOfRange,
+    ) -> Result<Counted, OutOfMemory> {
+        let Self { rows, ref mut counters, .. } = *self;
+        let mut sums = match sum_after(self.count, by, out_of_range) {
+            Ok(count) => Sums::<N>::new(by, count),
+            Err(error) => return Ok(Err(error)),
+        };
+        if !counters.owns_all() {
+            let mut owned = Ok(());
+            rows.visit(item, |cell| owned = owned.and_then(|()| counters.own::<N>(cell)));
+            owned?;
+        }
+        match counters.single_mut() {
+            Some(bytes) => {
+                let cells = bytes.as_chunks_mut().0;
+                rows.visit(item, |cell| sums.add_to(cells.get_mut(cell as usize)));
+            }
+            None => rows.visit(item, |cell| sums.add_to(counters.get_mut(cell))),
+        }
+        Ok(self.settle(sums, out_of_range, |visit| rows.visit(item, visit)))
+    }
+
+    /// Adds to the counts of `items`, and calls `answer` with what becomes of each: as
     /// [`Table::increment`], one after the other.
     ///
     /// # Errors
     /// `OutOfMemory`: those answered have been counted, and no others.
     pub fn increment_many<'a>(
         &mut self,
-        mut items: impl Iterator<Item = (&'a [u8], u64)>,
-        mut answer: impl FnMut(u32),
+        items: impl Iterator<Item = (&'a [u8], i64)>,
+        out_of_range: OutOfRange,
+        answer: impl FnMut(Counted),
+    ) -> Result<(), OutOfMemory> {
+        let size = self.shape.cell_size();
+        by_size!(size, N => self.increment_each::<N>(items, out_of_range, answer))
+    }
+
+    fn increment_each<'a, const N: usize>(
+        &mut self,
+        mut items: impl Iterator<Item = (&'a [u8], i64)>,
+        out_of_range: OutOfRange,
+        mut answer: impl FnMut(Counted),
     ) -> Result<(), OutOfMemory> {
         if !self.is_large() {
-            return items.try_for_each(|(item, increment)| {
-                answer(self.increment(item, increment)?);
+            return items.try_for_each(|(item, by)| {
+                answer(self.increment_one::<N>(item, by, out_of_range)?);
                 Ok(())
             });
         }
         let mut groups = Groups::of(items, self.rows)?;
-        while let Some(group) = groups.next(|cell| self.counters.prefetch(cell)) {
-            for (increment, cells) in group.items() {
-                answer(self.increment_cells(cells, increment)?);
+        while let Some(group) = groups.next(|cell| self.counters.prefetch::<N>(cell)) {
+            for (by, cells) in group.items() {
+                answer(self.increment_cells::<N>(cells, by, out_of_range)?);
             }
         }
         Ok(())
     }
 
-    /// The same for one item, whose counters are `cells`.
+    /// The same for one item, whose counters, of `N` bytes, are `cells`.
     #[inline]
-    pub(super) fn increment_cells(
+    pub(super) fn increment_cells<const N: usize>(
         &mut self,
         cells: &[u64],
-        increment: u64,
-    ) -> Result<u32, OutOfMemory> {
-        let Self { counters, count, .. } = self;
+        by: i64,
+        out_of_range: OutOfRange,
+    ) -> Result<Counted, OutOfMemory> {
+        let mut sums = match sum_after(self.count, by, out_of_range) {
+            Ok(count) => Sums::<N>::new(by, count),
+            Err(error) => return Ok(Err(error)),
+        };
+        let counters = &mut self.counters;
         if !counters.owns_all() {
-            cells.iter().try_for_each(|cell| counters.own(*cell))?;
+            cells.iter().try_for_each(|cell| counters.own::<N>(*cell))?;
         }
-        let each = cells.iter().map(|cell| add(counters.get_mut(*cell), increment));
-        let estimate = each.fold(SATURATED, u32::min);
-        *count = add_counts(*count, increment);
-        Ok(estimate)
+        cells.iter().for_each(|cell| sums.add_to(counters.get_mut(*cell)));
+        Ok(self.settle(sums, out_of_range, |visit| cells.iter().copied().for_each(visit)))
+    }
+
+    /// Ends an increment that has been added to each of an item's counters, which `visit` visits.
+    #[inline]
+    fn settle<const N: usize>(
+        &mut self,
+        sums: Sums<N>,
+        out_of_range: OutOfRange,
+        visit: impl FnOnce(&mut dyn FnMut(u64)),
+    ) -> Counted {
+        if sums.excess != 0 {
+            return self.take_back(sums, out_of_range, visit);
+        }
+        self.count = sums.count;
+        Ok(sums.least)
+    }
+
+    /// Takes an increment back that does not fit, or all of it that does not.
+    #[cold]
+    fn take_back<const N: usize>(
+        &mut self,
+        Sums { by, count, .. }: Sums<N>,
+        out_of_range: OutOfRange,
+        visit: impl FnOnce(&mut dyn FnMut(u64)),
+    ) -> Counted {
+        let stops = out_of_range == OutOfRange::Saturate && by > 0;
+        let (max, mut least) = (self.shape.cell_size().max(), u64::MAX);
+        visit(&mut |cell| {
+            if let Some(cell) = self.counters.get_mut::<N>(cell) {
+                put(cell, count_in(cell).wrapping_sub(by as u64));
+                if stops {
+                    put(cell, count_in(cell).saturating_add(by as u64).min(max));
+                }
+                least = least.min(count_in(cell));
+            }
+        });
+        if !stops {
+            return Err(RangeError::of(by));
+        }
+        self.count = count;
+        Ok(least)
     }
 
     /// The estimate of the count of `item`. Cost: a step for each row.
-    pub fn estimate(&self, item: &[u8]) -> u32 {
-        let mut estimate = SATURATED;
-        let mut take = |counter| estimate = estimate.min(counter);
+    pub fn estimate(&self, item: &[u8]) -> u64 {
+        by_size!(self.shape.cell_size(), N => self.estimate_one::<N>(item))
+    }
+
+    #[inline]
+    fn estimate_one<const N: usize>(&self, item: &[u8]) -> u64 {
+        let mut estimate = u64::MAX;
+        let mut take = |cell: &[u8; N]| estimate = estimate.min(count_in(cell));
         match self.counters.single() {
-            Some(counters) => self.rows.visit(item, |cell| take(counters[cell as usize])),
-            None => self.rows.visit(item, |cell| take(self.counters.get(cell))),
+            Some(bytes) => {
+                let cells = bytes.as_chunks().0;
+                self.rows.visit(item, |cell| take(&cells[cell as usize]));
+            }
+            None => self.rows.visit(item, |cell| take(&self.counters.get(cell))),
         }
         estimate
     }
@@ -131,22 +219,31 @@ impl Table {
     pub fn estimate_many<'a>(
         &self,
         items: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(u32),
+        answer: impl FnMut(u64),
+    ) -> Result<(), OutOfMemory> {
+        by_size!(self.shape.cell_size(), N => self.estimate_each::<N>(items, answer))
+    }
+
+    fn estimate_each<'a, const N: usize>(
+        &self,
+        items: impl Iterator<Item = &'a [u8]>,
+        mut answer: impl FnMut(u64),
     ) -> Result<(), OutOfMemory> {
         if !self.is_large() {
-            items.for_each(|item| answer(self.estimate(item)));
+            items.for_each(|item| answer(self.estimate_one::<N>(item)));
             return Ok(());
         }
         let mut groups = Groups::of(items.map(|item| (item, ())), self.rows)?;
-        while let Some(group) = groups.next(|cell| self.counters.prefetch(cell)) {
-            group.items().for_each(|((), cells)| answer(self.smallest(cells)));
+        while let Some(group) = groups.next(|cell| self.counters.prefetch::<N>(cell)) {
+            group.items().for_each(|((), cells)| answer(self.smallest::<N>(cells)));
         }
         Ok(())
     }
 
-    /// The smallest of some counters.
-    pub(super) fn smallest(&self, cells: &[u64]) -> u32 {
-        cells.iter().fold(SATURATED, |least, cell| least.min(self.counters.get(*cell)))
+    /// The smallest of some counters of `N` bytes.
+    pub(super) fn smallest<const N: usize>(&self, cells: &[u64]) -> u64 {
+        let counts = cells.iter().map(|cell| count_in(&self.counters.get::<N>(*cell)));
+        counts.fold(u64::MAX, u64::min)
     }
 
     /// Whether the counters of a batch are to be prefetched.
@@ -170,9 +267,8 @@ impl Table {
     }
 
     pub(super) fn write_digest(&self, hash: &mut Xxh3) {
-        for number in [self.shape.width(), self.shape.depth(), self.count] {
-            hash.update(&number.to_le_bytes());
-        }
+        self.shape.write_digest(hash);
+        hash.update(&self.count.to_le_bytes());
         self.counters.write_digest(hash);
     }
 
@@ -193,11 +289,46 @@ impl Table {
     }
 }
 
-/// Adds `increment` to a counter that is writable. Returns the sum, at most [`SATURATED`].
+/// The sum of increments `count` after one more; [`MAX_COUNT`] at most.
+///
+/// # Errors
+/// The increment does not fit, and is not to be counted.
 #[inline]
-fn add(counter: Option<&mut u32>, increment: u64) -> u32 {
-    counter.map_or(SATURATED, |counter| {
-        *counter = counter.saturating_add(u32::try_from(increment).unwrap_or(SATURATED));
-        *counter
-    })
+fn sum_after(count: u64, by: i64, out_of_range: OutOfRange) -> Result<u64, RangeError> {
+    // A negative sum wraps around to one that is too large.
+    match count.wrapping_add(by as u64) {
+        sum @ 0..=MAX_COUNT => Ok(sum),
+        _ if out_of_range == OutOfRange::Saturate && by > 0 => Ok(MAX_COUNT),
+        _ => Err(RangeError::of(by)),
+    }
+}
+
+/// An increment on its way through an item's counters, of `N` bytes.
+struct Sums<const N: usize> {
+    by: i64,
+    /// The sum of all increments after it.
+    count: u64,
+    /// The smallest of the counters.
+    least: u64,
+    /// Bits of sums beyond those of a counter: not 0 if one of them does not fit.
+    excess: u64,
+}
+
+impl<const N: usize> Sums<N> {
+    fn new(by: i64, count: u64) -> Self {
+        Self { by, count, least: u64::MAX, excess: 0 }
+    }
+
+    /// Adds the increment to a counter that is writable. A sum that does not fit wraps around, so
+    /// that subtracting the increment restores the counter. (To look at all counters before the
+    /// first is written would hash the item twice, or keep where they are.)
+    #[inline]
+    fn add_to(&mut self, cell: Option<&mut [u8; N]>) {
+        if let Some(cell) = cell {
+            let sum = count_in(cell).wrapping_add(self.by as u64);
+            put(cell, sum);
+            self.least = self.least.min(sum);
+            self.excess |= sum >> bits::<N>();
+        }
+    }
 }

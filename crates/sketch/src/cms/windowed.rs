@@ -19,6 +19,10 @@
 //! times that in all. It is freed by the first increment after it is over. An increment writes one
 //! counter a row, and reads one a row of each other slice for its answer; lookups read as much.
 //!
+//! # Decrements
+//! A decrement takes from the current slice alone, whose counters and sum must allow it: it takes
+//! back what has been counted in the same slice. Older slices never change.
+//!
 //! # Encoding
 //! ```text
 //!   unsigned width, depth, seconds, slices, latest
@@ -26,10 +30,14 @@
 //!     unsigned 1, count, number of segments, and these: unsigned index, string of counters
 //! ```
 //! Segments are those of 64 KiB of the table, in ascending order; those of zeros are left out. So
-//! saving takes no more memory than a segment.
+//! saving takes no more memory than a segment. If a counter has other than 4 bytes, two numbers
+//! precede the width: 0, which is no width, and the bytes of a counter.
 
+use super::cell::{by_size, CellSize};
+use super::codec::{check_counters, read_cell_size, unsigned};
+use super::range::{Counted, OutOfRange};
 use super::table::Table;
-use super::{add_counts, Shape, SATURATED};
+use super::{add_counts, Shape};
 use crate::batch::Groups;
 use crate::counters::{read_counters, Counters};
 use crate::error::DecodeError;
@@ -104,37 +112,49 @@ impl Windowed {
         self.ring.open(now, || Table::new(shape), over).map(drop)
     }
 
-    /// Advances the time to `now`, and adds to the counts of `items`. Calls `answer` with the
-    /// estimate of each after it, and `over` with each slice that is over. Without items, only the
-    /// time is advanced.
+    /// Advances the time to `now`, and adds to the counts of `items`. Calls `answer` with what
+    /// becomes of each, and `over` with each slice that is over. Without items, only the time is
+    /// advanced.
     ///
     /// # Errors
     /// `OutOfMemory`: those answered have been counted, and no others. The time may have advanced.
     pub fn increment_many<'a>(
         &mut self,
-        items: impl Iterator<Item = (&'a [u8], u64)>,
+        items: impl Iterator<Item = (&'a [u8], i64)>,
         now: u64,
-        mut answer: impl FnMut(u32),
+        out_of_range: OutOfRange,
+        answer: impl FnMut(Counted),
         over: impl FnMut(Table),
     ) -> Result<(), OutOfMemory> {
         self.advance(now, over)?;
+        let size = self.shape.cell_size();
+        by_size!(size, N => self.increment_each::<N>(items, out_of_range, answer))
+    }
+
+    fn increment_each<'a, const N: usize>(
+        &mut self,
+        items: impl Iterator<Item = (&'a [u8], i64)>,
+        out_of_range: OutOfRange,
+        mut answer: impl FnMut(Counted),
+    ) -> Result<(), OutOfMemory> {
         let mut groups = Groups::of(items, self.rows())?;
         let (current, others) = self.ring.current_and_others();
         let current = current.ok_or(OutOfMemory)?;
         let prefetch = |current: &Table, cell| {
-            current.counters.prefetch(cell);
-            others.clone().for_each(|slice| slice.counters.prefetch(cell));
+            current.counters.prefetch::<N>(cell);
+            others.clone().for_each(|slice| slice.counters.prefetch::<N>(cell));
         };
         while let Some(group) = groups.next(|cell| prefetch(current, cell)) {
-            for (increment, cells) in group.items() {
-                let own = current.increment_cells(cells, increment)?;
-                answer(own.saturating_add(sum(others.clone(), cells)));
+            for (by, cells) in group.items() {
+                let own = current.increment_cells::<N>(cells, by, out_of_range)?;
+                answer(own.map(|own| add_counts(own, sum::<N>(others.clone(), cells))));
             }
         }
         Ok(())
     }
 
-    /// Calls `answer` with the estimate of each of `items` at `now`.
+    /// Calls `answer` with the estimate of each of `items` at `now`, at most
+    /// [`MAX_COUNT`](super::MAX_COUNT).
     ///
     /// # Errors
     /// `OutOfMemory`, before the first answer.
@@ -142,13 +162,22 @@ impl Windowed {
         &self,
         items: impl Iterator<Item = &'a [u8]>,
         now: u64,
-        mut answer: impl FnMut(u32),
+        answer: impl FnMut(u64),
+    ) -> Result<(), OutOfMemory> {
+        by_size!(self.shape.cell_size(), N => self.estimate_each::<N>(items, now, answer))
+    }
+
+    fn estimate_each<'a, const N: usize>(
+        &self,
+        items: impl Iterator<Item = &'a [u8]>,
+        now: u64,
+        mut answer: impl FnMut(u64),
     ) -> Result<(), OutOfMemory> {
         let slices = self.ring.live(now);
-        let prefetch = |cell| slices.clone().for_each(|slice| slice.counters.prefetch(cell));
+        let prefetch = |cell| slices.clone().for_each(|slice| slice.counters.prefetch::<N>(cell));
         let mut groups = Groups::of(items.map(|item| (item, ())), self.rows())?;
         while let Some(group) = groups.next(prefetch) {
-            group.items().for_each(|((), cells)| answer(sum(slices.clone(), cells)));
+            group.items().for_each(|((), cells)| answer(sum::<N>(slices.clone(), cells)));
         }
         Ok(())
     }
@@ -169,14 +198,9 @@ impl Windowed {
     /// A number that is equal for equal sketches only.
     pub fn digest(&self) -> u128 {
         let mut hash = Xxh3::new();
-        let (shape, span) = (self.shape, self.span());
-        let head = [
-            shape.width(),
-            shape.depth(),
-            span.seconds().into(),
-            span.slices().into(),
-            self.latest(),
-        ];
+        let span = self.span();
+        self.shape.write_digest(&mut hash);
+        let head = [span.seconds().into(), span.slices().into(), self.latest()];
         head.iter().for_each(|number| hash.update(&number.to_le_bytes()));
         for slice in self.ring.slots() {
             hash.update(&[u8::from(slice.is_some())]);
@@ -222,6 +246,10 @@ impl Windowed {
     pub fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
         let mut room = try_vec(SEGMENT_BYTES)?;
         let (shape, span) = (self.shape, self.span());
+        if shape.cell_size() != CellSize::Four {
+            to.unsigned(0);
+            to.unsigned(shape.cell_size().bytes());
+        }
         to.unsigned(shape.width());
         to.unsigned(shape.depth());
         to.unsigned(span.seconds().into());
@@ -251,7 +279,14 @@ impl Windowed {
     /// # Errors
     /// What is wrong with them.
     pub fn decode(fields: &mut impl Fields) -> Result<Self, DecodeError> {
-        let shape = Shape::saved(unsigned(fields)?, unsigned(fields)?)?;
+        let (width, cell_size) = match unsigned(fields)? {
+            0 => {
+                let cell_size = read_cell_size(fields)?;
+                (unsigned(fields)?, cell_size)
+            }
+            width => (width, CellSize::Four),
+        };
+        let shape = Shape::saved(width, unsigned(fields)?, cell_size)?;
         let (seconds, slices) = (unsigned(fields)?, unsigned(fields)?);
         let span = match (u32::try_from(seconds), u8::try_from(slices)) {
             (Ok(seconds), Ok(slices)) => Span::new(seconds, slices),
@@ -277,7 +312,7 @@ impl Windowed {
 /// Reads one slice.
 fn read_slice(shape: Shape, fields: &mut impl Fields) -> Result<Table, DecodeError> {
     let (count, segments) = (unsigned(fields)?, unsigned(fields)?);
-    let mut counters = Counters::new(shape.cells())?;
+    let mut counters = Counters::new(shape.bytes())?;
     if segments > counters.reserved() as u64 {
         return Err(DecodeError::Field("the number of segments"));
     }
@@ -291,22 +326,16 @@ fn read_slice(shape: Shape, fields: &mut impl Fields) -> Result<Table, DecodeErr
         least = index + 1;
         let bytes = fields.string().ok_or(DecodeError::Length)?;
         let (index, bytes) = (index as usize, bytes.as_ref());
-        if bytes.len() != counters.len_of(index) * size_of::<u32>() {
+        if bytes.len() != counters.len_of(index) {
             return Err(DecodeError::Field("the length of the counters"));
         }
+        check_counters(bytes, shape.cell_size())?;
         read_counters(&mut counters, index, bytes)?;
     }
     Ok(Table::of(shape, count, counters))
 }
 
-fn unsigned(fields: &mut impl Fields) -> Result<u64, DecodeError> {
-    fields.unsigned().ok_or(DecodeError::Length)
-}
-
-/// The sum of the estimates of some slices for an item whose counters are `cells`.
-fn sum<'a>(slices: impl Iterator<Item = &'a Table>, cells: &[u64]) -> u32 {
-    slices.fold(0, |sum: u32, slice| match sum {
-        SATURATED => sum,
-        _ => sum.saturating_add(slice.smallest(cells)),
-    })
+/// The sum of the estimates of some slices for an item whose counters, of `N` bytes, are `cells`.
+fn sum<'a, const N: usize>(slices: impl Iterator<Item = &'a Table>, cells: &[u64]) -> u64 {
+    slices.fold(0, |sum, slice| add_counts(sum, slice.smallest::<N>(cells)))
 }

@@ -1,11 +1,11 @@
 //! The cache lines of a segment that items have touched, while they are few.
 
-use super::LINE_CELLS;
+use super::LINE_BYTES;
 use splitbloom_foundation::alloc::{try_vec, Mover, OutOfMemory};
 use std::alloc::Layout;
 
 /// The counters of a cache line.
-pub type Line = [u32; LINE_CELLS];
+pub type Line = [u8; LINE_BYTES];
 
 /// Lines in ascending order; all others are 0. The numbers have an array of their own, so that a
 /// search reads four cache lines at most.
@@ -63,7 +63,7 @@ impl Lines {
             self.lines.try_reserve_exact(more)?;
         }
         self.numbers.insert(place, number);
-        self.lines.insert(place, [0; LINE_CELLS]);
+        self.lines.insert(place, [0; LINE_BYTES]);
         Ok(())
     }
 

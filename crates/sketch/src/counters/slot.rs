@@ -1,7 +1,7 @@
 //! A segment of counters: empty, or a block of its own, which a copy may share.
 
 use super::lines::{Line, Lines};
-use super::LINE_CELLS;
+use super::LINE_BYTES;
 use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
 use splitbloom_foundation::prefetch::prefetch;
 use splitbloom_foundation::segment::Segment;
@@ -27,57 +27,38 @@ impl Block {
     /// The lines that are allocated, in ascending order, with their numbers.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &Line)> {
         let (full, few) = match self {
-            Self::Full(segment) => {
-                (Some(segment.counters().as_chunks().0.iter().enumerate()), None)
-            }
+            Self::Full(segment) => (Some(segment.bytes().as_chunks().0.iter().enumerate()), None),
             Self::Few(lines) => (None, Some(lines.iter().flat_map(Lines::iter))),
         };
         full.into_iter().flatten().chain(few.into_iter().flatten())
     }
 
-    /// The counter at `place`.
+    /// The counter of `N` bytes at byte `place`, a multiple of `N`; 0 if it is not allocated.
     #[inline]
-    pub fn get(&self, place: usize) -> u32 {
+    pub fn get<const N: usize>(&self, place: usize) -> [u8; N] {
         match self {
-            Self::Full(segment) => segment.counters()[place],
-            Self::Few(_) => self.line(place).map_or(0, |line| line[place % LINE_CELLS]),
-        }
-    }
-
-    /// The counter at `place` for writing, if it is allocated.
-    #[inline]
-    pub fn get_mut(&mut self, place: usize) -> Option<&mut u32> {
-        match self {
-            Self::Full(segment) => Some(&mut segment.counters_mut()[place]),
-            Self::Few(lines) => few_mut(lines, place).map(|line| &mut line[place % LINE_CELLS]),
-        }
-    }
-
-    /// The line of the counter at `place`, if it is allocated.
-    #[inline]
-    pub fn line(&self, place: usize) -> Option<&Line> {
-        match self {
-            Self::Full(segment) => segment.counters().as_chunks().0.get(place / LINE_CELLS),
-            Self::Few(lines) => few(lines, place),
-        }
-    }
-
-    /// The same for writing.
-    #[inline]
-    pub fn line_mut(&mut self, place: usize) -> Option<&mut Line> {
-        match self {
-            Self::Full(segment) => {
-                segment.counters_mut().as_chunks_mut().0.get_mut(place / LINE_CELLS)
+            Self::Full(segment) => segment.bytes().as_chunks().0[place / N],
+            Self::Few(lines) => {
+                few(lines, place).map_or([0; N], |line| line.as_chunks().0[place % LINE_BYTES / N])
             }
-            Self::Few(lines) => few_mut(lines, place),
         }
     }
 
-    /// Prefetches the counter at `place`, or the list of the lines.
+    /// The same for writing, if it is allocated.
+    #[inline]
+    pub fn get_mut<const N: usize>(&mut self, place: usize) -> Option<&mut [u8; N]> {
+        match self {
+            Self::Full(segment) => segment.bytes_mut().as_chunks_mut().0.get_mut(place / N),
+            Self::Few(lines) => few_mut(lines, place)
+                .and_then(|line| line.as_chunks_mut().0.get_mut(place % LINE_BYTES / N)),
+        }
+    }
+
+    /// Prefetches the counter at byte `place`, or the list of the lines.
     #[inline]
     pub fn prefetch(&self, place: usize) {
         match self {
-            Self::Full(segment) => prefetch(&segment.counters()[place]),
+            Self::Full(segment) => prefetch(&segment.bytes()[place]),
             Self::Few(lines) => lines.iter().for_each(prefetch),
         }
     }
@@ -88,7 +69,7 @@ impl Block {
     /// `OutOfMemory`.
     pub fn full(lines: &Lines, words: usize) -> Result<Self, OutOfMemory> {
         let mut segment = Segment::clear(words)?;
-        let to = segment.counters_mut().as_chunks_mut().0;
+        let to = segment.bytes_mut().as_chunks_mut().0;
         lines.iter().for_each(|(number, line)| to[number] = *line);
         Ok(Self::Full(segment))
     }
@@ -123,12 +104,12 @@ impl Block {
 /// Out of line: sketches in use have few such blocks.
 #[cold]
 fn few(lines: &[Lines], place: usize) -> Option<&Line> {
-    lines.first()?.get((place / LINE_CELLS) as u16)
+    lines.first()?.get((place / LINE_BYTES) as u16)
 }
 
 #[cold]
 fn few_mut(lines: &mut [Lines], place: usize) -> Option<&mut Line> {
-    lines.first_mut()?.get_mut((place / LINE_CELLS) as u16)
+    lines.first_mut()?.get_mut((place / LINE_BYTES) as u16)
 }
 
 impl Slot {

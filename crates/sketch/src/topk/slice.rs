@@ -6,14 +6,14 @@ use super::index::hash;
 use super::list::List;
 use super::random::Random;
 use super::rules::{fingerprint, Path, Rules};
-use super::shape::Shape;
+use super::shape::{Shape, BUCKET_BYTES};
 use crate::counters::{Counters, CACHED_SEGMENTS};
 use splitbloom_foundation::alloc::{Mover, OutOfMemory};
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 
-/// Counters of a bucket: its owner's fingerprint, and its count.
-const COUNTERS: u64 = 2;
+/// Bytes of a bucket.
+const BUCKET: usize = BUCKET_BYTES as usize;
 /// The items that are found before the first of them is added, so that their buckets are on their
 /// way from memory at once: with 7 rows, 56 cache lines, more than a core waits for.
 const GROUP: usize = 8;
@@ -42,7 +42,7 @@ impl Slice {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
-        let buckets = Counters::new(COUNTERS * shape.buckets())?;
+        let buckets = Counters::new(BUCKET_BYTES * shape.buckets())?;
         Ok(Self { buckets, list: List::new(shape.k)? })
     }
 
@@ -94,7 +94,7 @@ impl Slice {
         let path = entry.map_or_else(|| rules.path(item), |entry| self.list.path(entry));
         let is_cached = entry.is_some() && rules.is_list_cached;
         if !is_cached && self.buckets.reserved() > CACHED_SEGMENTS {
-            rules.visit(item, &path, |cell| self.buckets.prefetch(COUNTERS * cell));
+            rules.visit(item, &path, |cell| self.buckets.prefetch::<BUCKET>(cell));
         }
         Coming { item, units, hash, entry, path }
     }
@@ -122,7 +122,7 @@ impl Slice {
         if !buckets.owns_all() {
             let mut owned = Ok(());
             rules.visit(item, path, |cell| {
-                owned = owned.and_then(|()| buckets.own(COUNTERS * cell));
+                owned = owned.and_then(|()| buckets.own::<BUCKET>(cell));
             });
             owned?;
         }
@@ -167,7 +167,7 @@ impl Slice {
     /// The count of a bucket if its owner has this fingerprint; else 0.
     #[inline]
     fn owned(&self, cell: u64, fingerprint: u32) -> u32 {
-        match self.buckets.pair(COUNTERS * cell) {
+        match parts(self.buckets.get(cell)) {
             [owner, count] if owner == fingerprint => count,
             _ => 0,
         }
@@ -223,26 +223,32 @@ fn raise(
     decay: &Decay,
     random: &mut Random,
 ) -> u32 {
-    let Some([owner, count]) = buckets.pair_mut(COUNTERS * cell) else {
+    let Some(bucket) = buckets.get_mut(cell) else {
         return 0;
     };
-    if *owner == fingerprint || *count == 0 {
-        *owner = fingerprint;
-        *count = count.saturating_add(units);
-        return *count;
-    }
-    if units == 1 {
+    let [owner, count] = parts(*bucket);
+    let (owner, count, own) = if owner == fingerprint || count == 0 {
+        let count = count.saturating_add(units);
+        (fingerprint, count, count)
+    } else if units == 1 {
         // Whether a bucket changes hands is anybody's guess, so no branch depends on it.
-        let left = *count - u32::from(decay.hits(*count, random));
+        let left = count - u32::from(decay.hits(count, random));
         let is_taken = left == 0;
-        *owner = if is_taken { fingerprint } else { *owner };
-        *count = if is_taken { 1 } else { left };
-        return is_taken.into();
-    }
-    let (left, own) = decay.wear(*count, units, random);
-    *count = left;
-    if left == 0 {
-        (*owner, *count) = (fingerprint, own);
-    }
+        let owner = if is_taken { fingerprint } else { owner };
+        (owner, if is_taken { 1 } else { left }, is_taken.into())
+    } else {
+        match decay.wear(count, units, random) {
+            (0, own) => (fingerprint, own, own),
+            (left, own) => (owner, left, own),
+        }
+    };
+    *bucket = (u64::from(count) << 32 | u64::from(owner)).to_le_bytes();
     own
+}
+
+/// A bucket's parts: the fingerprint of its owner, and its count.
+#[inline]
+fn parts(bucket: [u8; BUCKET]) -> [u32; 2] {
+    let bucket = u64::from_le_bytes(bucket);
+    [bucket as u32, (bucket >> 32) as u32]
 }

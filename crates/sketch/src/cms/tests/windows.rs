@@ -6,8 +6,8 @@ use crate::error::DecodeError;
 use proptest::prelude::*;
 use splitbloom_foundation::span::Span;
 
-fn windowed(width: u64, seconds: u32, slices: u8) -> Windowed {
-    let shape = Shape::new(width, 3).unwrap();
+fn windowed(width: u64, size: CellSize, seconds: u32, slices: u8) -> Windowed {
+    let shape = Shape::new(width, 3, size).unwrap();
     Windowed::new(shape, Span::new(seconds, slices).unwrap()).unwrap()
 }
 
@@ -17,14 +17,19 @@ fn fields(sketch: &Windowed) -> Vec<Field> {
     written
 }
 
-fn increment(sketch: &mut Windowed, now: u64, items: &[(&[u8], u64)]) -> Vec<u32> {
+/// Counts items, and returns what becomes of each.
+fn try_increment(sketch: &mut Windowed, now: u64, items: &[(&[u8], i64)]) -> Vec<Counted> {
     let mut answers = Vec::new();
-    let items = items.iter().copied();
-    sketch.increment_many(items, now, |answer| answers.push(answer), drop).unwrap();
+    let (items, answer) = (items.iter().copied(), |answer| answers.push(answer));
+    sketch.increment_many(items, now, OutOfRange::Skip, answer, drop).unwrap();
     answers
 }
 
-fn estimate(sketch: &Windowed, now: u64, item: &[u8]) -> u32 {
+fn increment(sketch: &mut Windowed, now: u64, items: &[(&[u8], i64)]) -> Vec<u64> {
+    try_increment(sketch, now, items).into_iter().map(Result::unwrap).collect()
+}
+
+fn estimate(sketch: &Windowed, now: u64, item: &[u8]) -> u64 {
     let mut answers = Vec::new();
     let items = std::iter::once(item);
     sketch.estimate_many(items, now, |answer| answers.push(answer)).unwrap();
@@ -33,30 +38,42 @@ fn estimate(sketch: &Windowed, now: u64, item: &[u8]) -> u32 {
 
 #[test]
 fn an_increment_counts_for_the_window_and_at_most_a_slice_more() {
-    let mut sketch = windowed(1_000, 4, 4);
+    let mut sketch = windowed(1_000, CellSize::Four, 4, 4);
     assert_eq!(increment(&mut sketch, 10_500, &[(b"x", 2), (b"x", 3), (b"y", 1)]), [2, 5, 1]);
     assert_eq!(increment(&mut sketch, 11_000, &[(b"x", 1)]), [6]);
     assert_eq!(estimate(&sketch, 14_999, b"x"), 6);
     assert_eq!(estimate(&sketch, 15_000, b"x"), 1);
     assert_eq!((sketch.count(14_999), sketch.count(15_000), sketch.count(16_000)), (7, 1, 0));
     let mut over = Vec::new();
-    sketch.increment_many(std::iter::empty(), 16_000, |_| (), |slice| over.push(slice)).unwrap();
+    sketch.advance(16_000, |slice| over.push(slice)).unwrap();
     assert_eq!(over.iter().map(Table::count).collect::<Vec<_>>(), [6, 1]);
     assert_eq!((estimate(&sketch, 16_000, b"x"), sketch.latest()), (0, 16_000));
 }
 
 #[test]
-fn a_sum_stops_where_a_counter_does() {
-    let mut sketch = windowed(10, 4, 4);
-    increment(&mut sketch, 10_000, &[(b"x", 1 << 31)]);
-    assert_eq!(increment(&mut sketch, 11_000, &[(b"x", (1 << 31) - 2)]), [SATURATED - 1]);
-    assert_eq!(increment(&mut sketch, 12_000, &[(b"x", 5)]), [SATURATED]);
-    assert_eq!(estimate(&sketch, 15_000, b"x"), (1 << 31) + 3);
+fn an_increment_must_fit_the_current_slice_and_sums_of_slices_may_be_larger() {
+    let mut sketch = windowed(10, CellSize::One, 4, 4);
+    assert_eq!(increment(&mut sketch, 10_000, &[(b"x", 200)]), [200]);
+    assert_eq!(increment(&mut sketch, 11_000, &[(b"x", 250)]), [450]);
+    let more = [(&b"x"[..], 6), (b"x", 5), (b"x", -256), (b"x", -255)];
+    let counted = try_increment(&mut sketch, 11_000, &more);
+    assert_eq!(counted, [Err(RangeError::Overflow), Ok(455), Err(RangeError::Underflow), Ok(200)]);
+    assert_eq!(try_increment(&mut sketch, 12_000, &[(b"x", -1)]), [Err(RangeError::Underflow)]);
+    assert_eq!((sketch.count(12_000), estimate(&sketch, 15_000, b"x")), (200, 0));
+}
+
+#[test]
+fn the_largest_estimate_is_that_of_a_reply() {
+    let mut sketch = windowed(10, CellSize::Eight, 4, 4);
+    assert_eq!(increment(&mut sketch, 10_000, &[(b"x", i64::MAX)]), [MAX_COUNT]);
+    assert_eq!(increment(&mut sketch, 11_000, &[(b"x", 7)]), [MAX_COUNT]);
+    assert_eq!((sketch.count(11_000), estimate(&sketch, 11_000, b"x")), (MAX_COUNT, MAX_COUNT));
+    assert_eq!(estimate(&sketch, 15_000, b"x"), 7);
 }
 
 #[test]
 fn fields_that_are_no_windowed_sketch_are_refused() {
-    let mut sketch = windowed(20_000, 4, 2);
+    let mut sketch = windowed(20_000, CellSize::Four, 4, 2);
     increment(&mut sketch, 10_000, &[(b"x", 1), (b"y", 1)]);
     let good = fields(&sketch);
     let decode = |fields: Vec<Field>| Windowed::decode(&mut fields.into_iter());
@@ -66,7 +83,7 @@ fn fields_that_are_no_windowed_sketch_are_refused() {
     }
     // Width, depth, seconds, slices, latest, two empty slices, and one: 1, count, segments, index.
     for (place, value, field) in [
-        (0, 0, "the width"),
+        (0, 0, "the size of a counter"),
         (1, 0, "the depth"),
         (2, 0, "the window"),
         (2, 1 << 32, "the window"),
@@ -94,10 +111,35 @@ fn fields_that_are_no_windowed_sketch_are_refused() {
     assert_eq!(decode(short).err(), Some(DecodeError::Field("the length of the counters")));
 }
 
+#[test]
+fn the_size_of_a_counter_precedes_the_width_unless_it_is_four() {
+    for size in CellSize::ALL {
+        let mut sketch = windowed(20_000, size, 4, 2);
+        increment(&mut sketch, 10_000, &[(b"x", 1), (b"y", 1)]);
+        let saved = fields(&sketch);
+        let decode = |fields: Vec<Field>| Windowed::decode(&mut fields.into_iter());
+        assert_eq!(decode(saved.clone()).unwrap().digest(), sketch.digest());
+        let numbers = [0, size.bytes(), 20_000].map(Field::Unsigned);
+        match size {
+            CellSize::Four => assert_eq!(saved[0], numbers[2]),
+            _ => assert_eq!(saved[..3], numbers),
+        }
+        for len in 0..saved.len() {
+            assert_eq!(decode(saved[..len].to_vec()).err(), Some(DecodeError::Length));
+        }
+        let last = saved.iter().rposition(|field| matches!(field, Field::String(_))).unwrap();
+        let Field::String(bytes) = &saved[last] else { unreachable!() };
+        let mut full = saved.clone();
+        full[last] = Field::String(vec![255; bytes.len()]);
+        let expected = (size == CellSize::Eight).then_some(DecodeError::Field("a counter"));
+        assert_eq!(decode(full).err(), expected);
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     /// Items, and the milliseconds before them, which may be negative.
-    Increment(i64, Vec<(u8, u64)>),
+    Increment(i64, Vec<(u8, i64)>),
     /// Takes the copy's place.
     Copy,
     /// Is saved and loaded.
@@ -105,7 +147,7 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let items = prop::collection::vec((0..6_u8, 0..1_000_u64), 0..12);
+    let items = prop::collection::vec((0..6_u8, 0..1_000_i64), 0..12);
     let step = prop_oneof![
         8 => (-500..2_500_i64, items).prop_map(|(step, items)| Step::Increment(step, items)),
         1 => Just(Step::Copy),
@@ -122,18 +164,19 @@ proptest! {
     fn estimates_are_the_sums_of_what_the_window_remembers(
         slices in 2..15_u8,
         seconds in 1..4_u32,
+        size in prop::sample::select(vec![CellSize::Four, CellSize::Eight]),
         steps in steps(),
         later in 0..3_000_u64,
     ) {
         let span = Span::new(seconds, slices).unwrap();
-        let mut sketch = windowed(20_000, seconds, slices);
+        let mut sketch = windowed(20_000, size, seconds, slices);
         // The replica gets the same increments with the time of the primary's clock.
-        let mut replica = windowed(20_000, seconds, slices);
-        let (mut clock, mut latest, mut history) = (1_000_000_i64, 0, Vec::<(u64, u8, u64)>::new());
-        let exact = |history: &[(u64, u8, u64)], now: u64, item| -> u64 {
+        let mut replica = windowed(20_000, size, seconds, slices);
+        let (mut clock, mut latest, mut history) = (1_000_000_i64, 0, Vec::<(u64, u8, i64)>::new());
+        let exact = |history: &[(u64, u8, i64)], now: u64, item| -> u64 {
             let oldest = span.oldest(span.slice_of(now));
             let live = history.iter().filter(|(time, ..)| span.slice_of(*time) >= oldest);
-            live.filter(|(_, name, _)| *name == item).map(|(.., increment)| increment).sum()
+            live.filter(|(_, name, _)| *name == item).map(|(.., increment)| *increment as u64).sum()
         };
         for step in steps {
             match step {
@@ -142,13 +185,13 @@ proptest! {
                     latest = latest.max(clock as u64);
                     let named: Vec<_> =
                         items.iter().map(|(name, increment)| ([*name], *increment)).collect();
-                    let pairs: Vec<(&[u8], u64)> =
+                    let pairs: Vec<(&[u8], i64)> =
                         named.iter().map(|(name, increment)| (&name[..], *increment)).collect();
                     let answers = increment(&mut sketch, clock as u64, &pairs);
                     increment(&mut replica, clock as u64, &pairs);
                     for ((name, by), answer) in items.into_iter().zip(answers) {
                         history.push((latest, name, by));
-                        prop_assert_eq!(u64::from(answer), exact(&history, latest, name));
+                        prop_assert_eq!(answer, exact(&history, latest, name));
                     }
                 }
                 Step::Copy => sketch = sketch.try_clone().unwrap(),
@@ -161,7 +204,7 @@ proptest! {
         for now in [latest, latest + later] {
             for item in 0..6 {
                 let expected = exact(&history, now, item);
-                prop_assert_eq!(u64::from(estimate(&sketch, now, &[item])), expected);
+                prop_assert_eq!(estimate(&sketch, now, &[item]), expected);
             }
         }
     }

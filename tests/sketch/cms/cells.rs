@@ -1,0 +1,130 @@
+//! Cells of 1, 2, 4 and 8 bytes.
+
+use crate::module::{server, server_with};
+use splitbloom_harness::{trials, words, Random};
+use splitbloom_oracles::count_min::{Misfit, Plain};
+
+const SIZES: [u64; 4] = [1, 2, 4, 8];
+
+#[test]
+fn a_sketch_has_cells_of_the_size_that_is_given() {
+    let server = server();
+    for (mut db, key) in [(server.connect(), "two"), (server.connect_resp3(), "three")] {
+        for size in SIZES {
+            db.run(&format!("CMS.INITBYDIM {key}:d{size} 9 2 CELL_SIZE {size}"));
+            db.run(&format!("CMS.INITBYPROB {key}:p{size} 0.1 0.1 cell_size {size}"));
+            db.run(&format!("CMS.INITBYDIM {key}:w{size} 9 2 WINDOW 60 CELL_SIZE {size}"));
+            for kind in ["d", "p", "w"] {
+                let info = db.run(&format!("CMS.INFO {key}:{kind}{size}"));
+                assert_eq!(info.field("cell_size").integer() as u64, size);
+                // The fourth; clients that parse by place know no others.
+                assert_eq!(info.pairs()[3].0, "cell_size");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_after_the_dimensions_are_checked() {
+    let bad_size = "-CMS: CELL_SIZE must be 1, 2, 4 or 8";
+    let arity = "-ERR wrong number of arguments for 'cms.initbydim' command";
+    server().connect().converse(&[
+        ("CMS.INITBYDIM k 9 2 CELL_SIZE 3", bad_size),
+        ("CMS.INITBYDIM k 9 2 CELL_SIZE 0", bad_size),
+        ("CMS.INITBYDIM k 9 2 CELL_SIZE x", bad_size),
+        ("CMS.INITBYPROB k 0.1 0.1 CELL_SIZE -1", bad_size),
+        ("CMS.INITBYDIM k 9 2 SIZE_OF_CELL 1", "-CMS: unknown argument"),
+        ("CMS.INITBYDIM k 9 2 CELL_SIZE 1 CELL_SIZE 1", "-CMS: unknown argument"),
+        ("CMS.INITBYDIM k 9 2 CELL_SIZE", arity),
+        ("CMS.INITBYDIM k 9 2 CELL_SIZE 1 WINDOW", arity),
+        ("EXISTS k", ":0"),
+        ("CMS.INITBYDIM k 536805376 1 CELL_SIZE 1", "+OK"),
+        ("CMS.INITBYDIM l 67100672 1 CELL_SIZE 8", "+OK"),
+        (
+            "CMS.INITBYDIM m 67100673 1 CELL_SIZE 8",
+            "-CMS: invalid init arguments: width times depth times the cell size must be in the \
+             range [1, 536805376]",
+        ),
+    ]);
+}
+
+#[test]
+fn sketches_of_different_cells_are_not_merged() {
+    server().connect().converse(&[
+        ("CMS.INITBYDIM bytes 9 2 CELL_SIZE 1", "+OK"),
+        ("CMS.INITBYDIM sum 9 2 CELL_SIZE 1", "+OK"),
+        ("CMS.INITBYDIM four 9 2", "+OK"),
+        ("CMS.INITBYDIM wide 10 2", "+OK"),
+        ("CMS.INCRBY bytes a 200 b 3", "[:200, :3]"),
+        ("CMS.MERGE four 1 bytes", "-CMS: cell size is not equal"),
+        ("CMS.MERGE wide 1 bytes", "-CMS: width/depth is not equal"),
+        ("CMS.MERGE sum 2 bytes bytes", "-CMS: MERGE overflow"),
+        ("CMS.MERGE sum 1 bytes WEIGHTS -1", "-CMS: MERGE overflow"),
+        ("CMS.MERGE sum 3 bytes bytes bytes WEIGHTS 2 -2 1", "+OK"),
+        ("CMS.QUERY sum a b", "[:200, :3]"),
+        // 18 counters of a byte are as much work as of four.
+        ("CONFIG SET sketch.max-merge-bytes 71", "+OK"),
+        ("CMS.MERGE sum 1 bytes", "-CMS: sketches to merge would exceed sketch.max-merge-bytes"),
+        ("CONFIG SET sketch.max-merge-bytes 72", "+OK"),
+        ("CMS.MERGE sum 1 bytes", "+OK"),
+    ]);
+}
+
+/// An increment that brings counters of this size to both of their ends now and then.
+fn increment(random: &mut Random, size: u64) -> i64 {
+    let bits = random.below(8 * size);
+    let number = (random.number() >> (63 - bits)) as i64;
+    match random.percent(40) {
+        true => number.checked_neg().unwrap_or(-1),
+        false => number.max(0),
+    }
+}
+
+/// RedisBloom's rules, in a model: what fits is counted, here, on a replica and in a file, and what
+/// does not fit leaves no trace.
+#[test]
+fn increments_of_both_signs_keep_to_the_model() {
+    const BATCH: u64 = 50;
+    let primary = server_with(&["appendonly yes", "appendfsync no"]);
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    let mut random = Random::seeded(812);
+    let mut models = SIZES.map(|size| Plain::new(11, 3, size));
+    for size in SIZES {
+        db.run(&format!("CMS.INITBYDIM k{size} 11 3 CELL_SIZE {size}"));
+    }
+    let mut kinds = [0; 3];
+    for _ in 0..trials(40_000) / 4 / BATCH {
+        for model in &mut models {
+            let mut command = words(&format!("CMS.INCRBY k{}", model.size));
+            let mut expected = Vec::new();
+            for _ in 0..BATCH {
+                let item = random.below(30).to_string().into_bytes();
+                let by = increment(&mut random, model.size);
+                let reply = match model.increment(&item, by) {
+                    Ok(estimate) => (0, format!(":{estimate}")),
+                    Err(Misfit::TooLarge) => (1, "-CMS: INCRBY overflow".to_owned()),
+                    Err(Misfit::Negative) => (2, "-CMS: INCRBY underflow".to_owned()),
+                };
+                kinds[reply.0] += 1;
+                expected.push(reply.1);
+                command.extend([item, by.to_string().into_bytes()]);
+            }
+            assert_eq!(db.call(command).to_string(), format!("[{}]", expected.join(", ")));
+            let info = db.run(&format!("CMS.INFO k{}", model.size));
+            assert_eq!(info.field("count").integer() as u64, model.count);
+        }
+    }
+    assert!(kinds.iter().all(|kind| *kind > 100), "{kinds:?}");
+    primary.wait_for(&replica);
+    let digest = db.digest_of_everything();
+    assert_eq!(replica.connect().digest_of_everything(), digest);
+    db.run("DEBUG LOADAOF");
+    assert_eq!(db.digest_of_everything(), digest);
+    for model in &models {
+        let items: Vec<String> = (0..30).map(|item| item.to_string()).collect();
+        let estimates = items.iter().map(|item| format!(":{}", model.estimate(item.as_bytes())));
+        let expected = format!("[{}]", estimates.collect::<Vec<_>>().join(", "));
+        assert_eq!(db.ask(&format!("CMS.QUERY k{} {}", model.size, items.join(" "))), expected);
+    }
+}
