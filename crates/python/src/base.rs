@@ -34,7 +34,7 @@ pub struct BloomFilter;
 
 /// A filter that counts copies of items and removes them: what CF.RESERVE creates on a server.
 ///
-/// The parameters are those of `Filter`. A copy takes about 16 bits at 1 %.
+/// The parameters are those of `Filter`. A copy takes 12 to 16 bits at 1 %.
 #[pyclass(module = "splitbloom", extends = Base, frozen)]
 pub struct CountingFilter;
 

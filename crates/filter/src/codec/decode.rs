@@ -95,7 +95,7 @@ impl<'a> Chunk<'a> {
                     let rate = reader.f64()?;
                     let field = "error rate of the table";
                     within(field, filter.may_have_table(count, rate))?;
-                    tables.begin(&mut reader, rate, filter.payload_bits())?;
+                    tables.begin(&mut reader, filter, count, rate)?;
                 }
                 STATE if slices.is_none() && tables.is_due() => {
                     let clock = filter.clock().ok_or(DecodeError::Order)?;
@@ -189,11 +189,16 @@ impl<'t> Tables<'t> {
     fn begin(
         &mut self,
         reader: &mut Reader<'_>,
+        filter: &Filter,
+        sub_filters: usize,
         rate: f64,
-        payload_bits: u8,
     ) -> Result<(), DecodeError> {
-        within("bits of payload", reader.u8()? == payload_bits)?;
-        self.new = Some((Table::new(rate, payload_bits), rate));
+        within("bits of payload", reader.u8()? == filter.payload_bits())?;
+        let table = match sub_filters {
+            0 => filter.first_table(),
+            _ => Table::new(rate, 0),
+        };
+        self.new = Some((table, rate));
         self.from = 0;
         Ok(())
     }

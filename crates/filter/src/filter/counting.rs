@@ -2,8 +2,9 @@
 //! one by one.
 //!
 //! A Bloom filter cannot delete, because items share bits. The growing table stores a fingerprint
-//! for each copy of each item ([`crate::table`]), so a copy can be taken away again. It costs 16
-//! bits an item at 1 %, where a Bloom filter of the right size costs 10.
+//! for each copy of each item ([`crate::table`]), so a copy can be taken away again. It costs
+//! 13.5 bits an item at 1 % and the number reserved, 16 if it has grown far beyond that, where a
+//! Bloom filter of the right size costs 10.
 //!
 //! A filter that RedisBloom made has its slots ([`crate::foreign::cuckoo`]) before the table;
 //! nothing is added to them.
@@ -62,9 +63,10 @@ impl Filter {
     /// # Errors
     /// `OverLimit` if even an empty one takes more than `limit`.
     pub fn counting(parameters: CountingParameters, limit: SizeLimit) -> Result<Self, AddError> {
-        let table = Table::new(parameters.error_rate, PAYLOAD_BITS);
+        let head = parameters.head();
+        let table = head.first_table(None);
         let body = Body::Table { table, counts: parameters.counts(0) };
-        Self::of(parameters.head(), body, limit)
+        Self::of(head, body, limit)
     }
 
     /// A filter around one of RedisBloom's. Its table has the error rate `error_rate`; what is

@@ -11,6 +11,7 @@ use crate::filter::window::span::Window;
 use crate::filter::Filter;
 use crate::foreign::Layers;
 use crate::hash::Seed;
+use crate::table::{Reservation, Table};
 use splitbloom_foundation::alloc::try_boxed_one;
 
 /// The kinds of head records.
@@ -49,6 +50,15 @@ impl Head {
         Self::new(self.kind(), Parameters { capacity, ..self.parameters() })
     }
 
+    /// The table that a filter begins with, if it begins with one. It is reserved for the capacity;
+    /// in a window also for entries that are over and not swept yet, about a slice.
+    pub fn first_table(self, window: Option<Window>) -> Table {
+        let Parameters { error_rate, capacity, growth, .. } = self.parameters();
+        let swept = window.map_or(0, |window| capacity / (u64::from(window.slices()) + 1));
+        let reservation = Reservation { items: capacity + swept, grows: growth != Growth::Fixed };
+        Table::reserved(error_rate, window.map_or(0, |window| window.payload_bits()), reservation)
+    }
+
     #[inline]
     pub fn kind(self) -> Kind {
         match self.packed & 3 {
@@ -80,6 +90,11 @@ pub(crate) fn kind_of_record(record: u8) -> Option<Kind> {
 }
 
 impl Filter {
+    /// The table that it begins with, if it begins with one.
+    pub(crate) fn first_table(&self) -> Table {
+        self.head.first_table(self.window())
+    }
+
     /// Writes the head record: the parameters, which never change.
     pub(crate) fn write_head(&self, to: &mut impl Sink) {
         let Parameters { error_rate, capacity, growth, seed } = self.head.parameters();

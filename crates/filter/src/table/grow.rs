@@ -11,8 +11,8 @@ use crate::error::AddError;
 use crate::table::directory::Subtree;
 use crate::table::entries::Entries;
 use crate::table::page::{lines_for_half, lines_for_new, Page};
-use crate::table::path::Path;
-use crate::table::plan::{Plan, MAX_DEPTH, TOO_MANY_LINES};
+use crate::table::path::{Path, MAX_DEPTH};
+use crate::table::plan::{Plan, TOO_MANY_LINES};
 use crate::table::rate::Weight;
 use crate::table::totals::Totals;
 
@@ -51,7 +51,7 @@ pub fn grown(
     let mut page = None;
     if entries.fingerprints.len() <= plan.max_entries() && min_lines < TOO_MANY_LINES {
         let reserved = rewrite.budget.min_lines(plan, start, depth, entries.fingerprints.len());
-        page = Page::of(plan, depth, entries, min_lines.max(reserved), newest)?;
+        page = Page::of(plan, start, depth, entries, min_lines.max(reserved), newest)?;
     }
     if depth >= rewrite.max_depth {
         page.get_or_insert_with(|| Page::saturated(depth, newest));
@@ -63,7 +63,7 @@ pub fn grown(
     let [mut low, mut high] = entries.split()?;
     let mut half = |start, entries: &mut Entries| {
         let half = Rewrite { start, depth: depth + 1, ..rewrite };
-        let min_lines = lines_for_half(plan, half.depth, entries.fingerprints.len());
+        let min_lines = lines_for_half(plan, start, half.depth, entries.fingerprints.len());
         match grown(plan, entries, half, min_lines, totals)? {
             Grown::Page(page) => Ok(Subtree::Page(page)),
             Grown::Halves(halves) => {
@@ -112,12 +112,12 @@ impl Budget {
     /// The minimum number of lines for the page of this depth at `start`, which now has this many
     /// entries.
     pub fn min_lines(self, plan: &Plan, start: Path, depth: u8, entries: usize) -> usize {
-        // A table of one page has little to gain.
-        if self.items <= plan.max_entries() as u64 {
+        // A table of one page has little to gain, and may never get another.
+        if depth == 0 || self.items <= plan.max_entries() as u64 {
             return 1;
         }
         let expected = Weight::of_all(start, depth).rate() * self.items as f64;
         let entries = (2 * entries).min(expected as usize).min(plan.max_entries());
-        lines_for_new(plan, depth, entries, FILL)
+        lines_for_new(plan, start, depth, entries, FILL)
     }
 }

@@ -32,6 +32,7 @@
 //!   parse        bytes as pages                    transfer  dumps and loads page by page
 //!   union        the entries of several tables     payloads  entries renewed, dropped by payload
 //!   totals       sums over all pages               shift     bits of a line that an entry moves
+//!   schedule     which entries get more bits
 //!   follow       a copy gets what its original got
 //!   instructions CPU-specific primitives
 //! ```
@@ -70,6 +71,17 @@
 //!
 //! A blocked Bloom filter of the right size takes 9.9 at 1 %. The rest of the error rate is kept
 //! for later generations, up to some 2^30 items; beyond that, new entries get longer fingerprints.
+//!
+//! A table that was reserved for its number of items, if it may grow beyond that, and if not:
+//!
+//! | items | 1 % | 0.1 % | 0.01 % | used at 1 % | fixed, 1 % | 0.1 % | 0.01 % | used at 1 % |
+//! |---|---|---|---|---|---|---|---|---|
+//! | 10^4 | 13.7 | 18.2 | 21.6 | 0.36 | 11.6 | 15.8 | 20.3 | 0.92 |
+//! | 10^5 | 13.5 | 17.9 | 22.0 | 0.39 | 11.8 | 15.8 | 19.9 | 0.89 |
+//! | 10^6 | 13.4 | 17.5 | 22.0 | 0.42 | 12.4 | 16.2 | 20.5 | 0.90 |
+//! | 4 * 10^6 | 13.7 | 17.7 | 21.9 | 0.46 | 12.3 | 16.7 | 20.5 | 0.92 |
+//!
+//! At 64 times the number reserved, 10^5 at 1 %, it takes 17.1 bits, and uses 0.79 of the rate.
 //!
 //! # What deletion means
 //! Items with equal fingerprints are indistinguishable, so [`Table::remove`] removes the longest
@@ -123,6 +135,7 @@ mod payloads;
 mod plan;
 mod rate;
 mod record;
+mod schedule;
 mod shift;
 #[allow(clippy::module_inception, reason = "the folder is named after its main type")]
 mod table;
@@ -141,6 +154,7 @@ pub use page::Adding;
 pub use parse::{Pages, Payloads};
 pub use payloads::{Entry, SweepStep};
 pub use record::PageRecord;
+pub use schedule::Reservation;
 pub use table::Table;
 pub use transfer::Cut;
 pub use union::{UnionLimits, United};

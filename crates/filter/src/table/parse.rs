@@ -11,8 +11,8 @@ use crate::table::entries::{Entries, Surplus, COPIES, SURPLUS_BYTES};
 use crate::table::fingerprint::{Fingerprint, SlotShape, MAX_PAYLOAD, MAX_SLOT_BITS};
 use crate::table::grid::Shape;
 use crate::table::page::Page;
-use crate::table::path::Path;
-use crate::table::plan::{Plan, MAX_DEPTH};
+use crate::table::path::{Path, MAX_DEPTH};
+use crate::table::plan::{Plan, BUCKET_BITS, MAX_WRITTEN};
 use crate::table::record::{Sizes, EMPTY, ENTRIES, SATURATED, SHORT_BYTES};
 use crate::table::table::Table;
 use crate::table::totals::Totals;
@@ -210,14 +210,14 @@ fn sizes(plan: &Plan, depth: u8, reader: &mut Reader<'_>) -> Result<Sizes, Decod
         entries: reader.u16()?.into(),
         surplus: reader.u16()?.into(),
     };
-    within("bucket bits", (1..=plan.bucket_bits(usize::MAX)).contains(&bucket_bits))?;
+    within("bucket bits", (1..=BUCKET_BITS).contains(&bucket_bits))?;
     let longest = usize::from(bucket_bits) + usize::from(fingerprint_bits) - 1;
     let fits = (2..=60).contains(&fingerprint_bits)
         && slot.bits() <= MAX_SLOT_BITS
         && longest <= 59
         && longest + usize::from(depth) <= 64;
     within("fingerprint bits", fits)?;
-    within("entries", (1..=plan.max_written()).contains(&sizes.entries))?;
+    within("entries", (1..=MAX_WRITTEN).contains(&sizes.entries))?;
     Ok(sizes)
 }
 

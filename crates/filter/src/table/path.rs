@@ -39,6 +39,10 @@ const CELLS: [u8; 256] = {
     cells
 };
 
+/// The deepest page: a path needs further bits for buckets and fingerprints, and the iterator of a
+/// dump has 51 bits for the start of a page.
+pub const MAX_DEPTH: u8 = 51;
+
 /// The bit string of an item. Pages, buckets and fingerprints are parts of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(pub u64);
@@ -68,10 +72,16 @@ impl Path {
         self.start(depth).0.checked_add(paths)
     }
 
+    /// The path's cell.
+    #[inline]
+    pub fn cell(self) -> u8 {
+        (self.0 >> (64 - CELL_BITS)) as u8
+    }
+
     /// The share of all items, in 256ths, that fall into the path's cell.
     #[inline]
     pub fn share(self) -> u64 {
-        SHARES[(self.0 >> (64 - CELL_BITS)) as usize]
+        SHARES[usize::from(self.cell())]
     }
 }
 

@@ -11,6 +11,7 @@ use crate::table::page::{Adding, Insert, Page, Position, Remove};
 use crate::table::path::Path;
 use crate::table::plan::{Plan, TOO_MANY_LINES};
 use crate::table::rate::Weight;
+use crate::table::schedule::Reservation;
 use crate::table::totals::Totals;
 use std::alloc::Layout;
 
@@ -38,11 +39,25 @@ const _: () = assert!(size_of::<Table>() <= 64 && align_of::<Table>() == 8);
 const _: () = assert!(size_of::<Option<Table>>() == size_of::<Table>());
 
 impl Table {
-    /// An empty table for `error_rate`, whose entries carry `payload_bits` bits of payload (0 to
-    /// 4). Allocates nothing.
+    /// An empty table for `error_rate` and any number of items, whose entries carry `payload_bits`
+    /// bits of payload (0 to 4). Allocates nothing.
     pub fn new(error_rate: f64, payload_bits: u8) -> Self {
+        Self::of(Plan::new(error_rate, payload_bits, None))
+    }
+
+    /// The same for a number of items. It takes a quarter less when it holds that number.
+    pub fn reserved(error_rate: f64, payload_bits: u8, reservation: Reservation) -> Self {
+        Self::of(Plan::new(error_rate, payload_bits, Some(reservation)))
+    }
+
+    /// An empty table for the same.
+    pub fn empty_like(&self) -> Self {
+        Self::of(self.plan)
+    }
+
+    fn of(plan: Plan) -> Self {
         Self {
-            plan: Plan::new(error_rate, payload_bits),
+            plan,
             alive: ALL_PAYLOADS,
             root: Subtree::Page(Page::empty(0)),
             items: 0,
@@ -167,7 +182,7 @@ impl Table {
         let depth = page.depth();
         let below = path.below(depth);
         page.prefetch_to_change(below);
-        let length = plan.length(depth, page.len()).min(longest);
+        let length = plan.length(path, depth, page.len()).min(longest);
         let payload = plan.payload(payload);
         let fingerprint = Fingerprint::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
@@ -302,7 +317,7 @@ impl Table {
             return Ok(false);
         }
         let page = self.root.page(path);
-        let Some(relined) = page.relined(&self.plan_now(), more, min_lines)? else {
+        let Some(relined) = page.relined(&self.plan_now(), path, more, min_lines)? else {
             return Ok(false);
         };
         let (before, after) = (page.lines().len(), relined.lines().len());
@@ -391,7 +406,7 @@ impl Table {
         if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan) {
             return Ok(false);
         }
-        let merged = Page::of(&self.plan_now(), depth, &mut entries, 1, 0)?;
+        let merged = Page::of(&self.plan_now(), start, depth, &mut entries, 1, 0)?;
         let Some(merged) = merged.filter(|page| !page.is_saturated()) else {
             return Ok(false);
         };

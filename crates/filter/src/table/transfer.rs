@@ -132,11 +132,11 @@ impl Table {
                 high
             } else {
                 let start = Path(from.start(depth).0 | 1 << (64 - depth));
-                try_push(&mut cut, (start, self.part(page, depth, high, newest)?))?;
+                try_push(&mut cut, (start, self.part(page, start, depth, high, newest)?))?;
                 low
             };
         }
-        try_push(&mut cut, (from, self.part(page, depth, entries, newest)?))?;
+        try_push(&mut cut, (from, self.part(page, from, depth, entries, newest)?))?;
         cut.reverse();
         Ok(Cut(cut))
     }
@@ -145,6 +145,7 @@ impl Table {
     fn part(
         &self,
         of: &Page,
+        start: Path,
         depth: u8,
         mut entries: Entries,
         newest: u8,
@@ -152,7 +153,7 @@ impl Table {
         if let Some(payload) = of.saturated_payload() {
             return Ok(Page::saturated(depth, payload));
         }
-        let part = Page::of(&self.plan_now(), depth, &mut entries, 1, newest)?;
+        let part = Page::of(&self.plan_now(), start, depth, &mut entries, 1, newest)?;
         // What fits in a page fits in a part of it.
         Ok(part.unwrap_or_else(|| Page::saturated(depth, newest)))
     }

@@ -152,7 +152,7 @@ impl Union<'_> {
             self.cover(path, known + 1)?;
             return self.cover(other_half, known + 1);
         }
-        let length = self.table.plan.length(depth, page.len());
+        let length = self.table.plan.length(path, depth, page.len());
         let fingerprint =
             Fingerprint::new(path.below(depth), length.min(known - depth), NO_PAYLOAD);
         let bucket_bits = page.shape().bucket_bits;
@@ -176,7 +176,7 @@ impl Union<'_> {
         let (bytes, entries) = (bytes_of(page), page.len() + 1);
         let (depth, shape, lines) = (page.depth(), page.shape(), page.lines().as_ptr());
         let has_same_shape =
-            page.is_shaped_for(&plan, entries) && fingerprint.length() > shape.bucket_bits;
+            page.is_shaped_for(&plan, path, entries) && fingerprint.length() > shape.bucket_bits;
         let (pages, budget) = (self.table.pages(), Budget::up_to(self.limits.bytes));
         self.table.add(path, fingerprint.length(), NO_PAYLOAD, budget, Adding::Copies)?;
         let page = self.table.root.page(path);
@@ -207,7 +207,7 @@ impl Union<'_> {
         if u32::from(depth) < CELL_BITS {
             return Ok(false);
         }
-        let Some((written, new)) = page.with_short(&self.table.plan, fingerprint)? else {
+        let Some((written, new)) = page.with_short(&self.table.plan, path, fingerprint)? else {
             return Ok(false);
         };
         let (before, after) = (page.lines().len(), written.lines().len());

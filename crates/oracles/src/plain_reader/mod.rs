@@ -313,7 +313,7 @@ impl Chain {
                 }
                 (6, Some(table)) => {
                     let len = number(&mut rest, 2)?;
-                    let page = Page::read(bytes(&mut rest, len as usize)?, table.plan)?;
+                    let page = Page::read(bytes(&mut rest, len as usize)?, table.payload_bits)?;
                     run.push(run.next(first_path)?, page)?;
                 }
                 (7, Some(_)) if end_of_table.is_none() => {

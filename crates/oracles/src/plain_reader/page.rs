@@ -2,39 +2,6 @@
 
 use super::{bytes, number};
 
-/// The numbers of a table that decide which pages it can have.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
-    most_entries: u64,
-    most_bucket_bits: u64,
-    payload_bits: u64,
-}
-
-impl Plan {
-    pub fn of(error_rate: f64, payload_bits: u64) -> Self {
-        let rate = error_rate.clamp(1e-12, 0.25);
-        let (mut load, mut bits) = (rate / 12.05, 0);
-        while load < 0.67 {
-            load *= 2.0;
-            bits += 1;
-        }
-        let slot = bits + 2 + payload_bits;
-        let mut most_bucket_bits = 11;
-        loop {
-            let full = (load * f64::from(1 << most_bucket_bits)) as u64;
-            let needed = 10 * (full * (slot + 1) + (1 << most_bucket_bits));
-            if needed <= 9 * 128 * (496 - slot / 2) {
-                return Self {
-                    most_entries: full + (5 << most_bucket_bits) / 8,
-                    most_bucket_bits,
-                    payload_bits,
-                };
-            }
-            most_bucket_bits -= 1;
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
     pub depth: u32,
@@ -111,8 +78,8 @@ impl Page {
         marks.count() as u64 + copies.map(|(_, copies)| copies).sum::<u64>()
     }
 
-    /// The page of these bytes, all of them, in a table of this plan.
-    pub fn read(page: &[u8], plan: Plan) -> Option<Self> {
+    /// The page of these bytes, all of them, whose entries have this many bits of payload.
+    pub fn read(page: &[u8], payload_bits: u64) -> Option<Self> {
         let mut rest = page;
         let [depth, kind] = [number(&mut rest, 1)?, number(&mut rest, 1)?];
         if depth > 51 {
@@ -122,12 +89,12 @@ impl Page {
             EMPTY | SATURATED => {
                 let is_saturated = kind == SATURATED;
                 let payload = if is_saturated { number(&mut rest, 1)? } else { 0 };
-                if payload >= 1 << plan.payload_bits {
+                if payload >= 1 << payload_bits {
                     return None;
                 }
                 Self { is_saturated, payload, bytes: page.to_vec(), ..Self::empty(depth as u32) }
             }
-            ENTRIES => Self::with_entries(depth, &mut rest, page, plan)?,
+            ENTRIES => Self::with_entries(depth, &mut rest, page, payload_bits)?,
             _ => return None,
         };
         let is_whole = kind == ENTRIES || page.len() == 15;
@@ -136,21 +103,21 @@ impl Page {
     }
 
     /// All but the filler, which must be as long as it is.
-    fn with_entries(depth: u64, rest: &mut &[u8], page: &[u8], plan: Plan) -> Option<Self> {
+    fn with_entries(depth: u64, rest: &mut &[u8], page: &[u8], payload_bits: u64) -> Option<Self> {
         let mut field = |width| number(rest, width);
         let (bucket_bits, slot_bits, lines) = (field(1)?, field(1)?, field(1)?);
         let (entries, counters) = (field(2)?, field(2)?);
         let longest = (bucket_bits + slot_bits).checked_sub(1)?;
-        let is_good = (1..=plan.most_bucket_bits).contains(&bucket_bits)
-            && (2..=57 - plan.payload_bits).contains(&slot_bits)
+        let is_good = (1..=11).contains(&bucket_bits)
+            && (2..=57 - payload_bits).contains(&slot_bits)
             && longest <= 59
             && depth + longest <= 64
-            && (1..=plan.most_entries).contains(&entries);
+            && (1..=4_024).contains(&entries);
         if !is_good {
             return None;
         }
         let buckets = 1u64 << bucket_bits;
-        let whole_bits = slot_bits + plan.payload_bits;
+        let whole_bits = slot_bits + payload_bits;
         let packed_bits = buckets + entries + entries * whole_bits;
         let packed = bytes(rest, packed_bits.div_ceil(8) as usize)?;
         let bit = |n: u64| u64::from(packed[n as usize / 8] >> (n % 8) & 1);
@@ -170,8 +137,8 @@ impl Page {
                 return None;
             }
             let whole = (0..whole_bits).fold(0, |slot, i| slot | bit(first + i) << i);
-            let slot = whole >> plan.payload_bits;
-            let payload = whole - (slot << plan.payload_bits);
+            let slot = whole >> payload_bits;
+            let payload = whole - (slot << payload_bits);
             if slot == 0 {
                 return None;
             }

@@ -1,12 +1,12 @@
 //! A table: its pages, which come in runs, and empty ones in the place of those still to come.
 
-use super::page::{Page, Plan};
+use super::page::Page;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub error_rate: f64,
-    pub plan: Plan,
+    pub payload_bits: u64,
     /// By the first path of each.
     pub pages: BTreeMap<u64, Page>,
     pub items: u64,
@@ -75,12 +75,7 @@ impl Run {
 
 impl Table {
     pub fn new(error_rate: f64, payload_bits: u64) -> Self {
-        Self {
-            error_rate,
-            plan: Plan::of(error_rate, payload_bits),
-            pages: BTreeMap::from([(0, Page::empty(0))]),
-            items: 0,
-        }
+        Self { error_rate, payload_bits, pages: BTreeMap::from([(0, Page::empty(0))]), items: 0 }
     }
 
     /// Takes pages, and with the last ones the number of items.

@@ -306,7 +306,9 @@ fn after_a_deletion_a_filter_takes_what_its_items_need_whatever_it_was_reserved_
         }
     };
     let mut reserved = Filter::counting(parameters_for(100_000, 0.01), UNLIMITED).unwrap();
-    let mut grown = filter(0.01);
+    let mut grown = Filter::counting(parameters_for(100_000, 0.01), UNLIMITED).unwrap();
+    add(&mut grown, 0..1);
+    assert_eq!(grown.remove(&item(0)), Ok(true));
     add(&mut reserved, 0..60_000);
     add(&mut grown, 0..60_000);
     assert!(reserved.reserved_bytes() * 10 > grown.reserved_bytes() * 12);
@@ -318,6 +320,44 @@ fn after_a_deletion_a_filter_takes_what_its_items_need_whatever_it_was_reserved_
     add(&mut grown, 60_000..70_000);
     let larger = reserved.reserved_bytes() as f64 / grown.reserved_bytes() as f64;
     assert!((0.97..1.03).contains(&larger), "{larger}");
+}
+
+#[test]
+fn a_reserved_filter_keeps_its_rate_when_it_is_full_refilled_and_outgrown() {
+    for (error_rate, bits) in [(0.25, 10.0), (0.1, 12.0), (0.01, 15.0), (0.0001, 24.0)] {
+        for capacity in [100, 1_000, 2_000, 5_000, 12_000, 60_000] {
+            for expansion in [0, 1] {
+                let parameters =
+                    CountingParameters { expansion, ..parameters_for(capacity, error_rate) };
+                let mut filter = Filter::counting(parameters, UNLIMITED).unwrap();
+                let mut items = 0..0;
+                let mut fill = |filter: &mut Filter, to| {
+                    while filter.items() < to {
+                        let added = filter.add_copy(&item(items.end), Adding::Copies, UNLIMITED);
+                        assert_eq!(added, Ok(true));
+                        items.end += 1;
+                    }
+                    while filter.items() > to {
+                        assert_eq!(filter.remove(&item(items.start)), Ok(true));
+                        items.start += 1;
+                    }
+                    assert!(items.clone().all(|n| filter.contains(&item(n))));
+                    let used = filter.false_positive_rate() / error_rate;
+                    assert!(used <= 1.0, "{used} of {error_rate}, {to} of {capacity}");
+                };
+                fill(&mut filter, capacity);
+                let has_room = capacity < 5_000 || filter.bits_per_item(0).unwrap() < bits;
+                assert!(has_room, "{:?} of {capacity}", filter.bits_per_item(0));
+                for share in [2, 30, 3] {
+                    fill(&mut filter, capacity / share);
+                    fill(&mut filter, capacity);
+                }
+                if expansion > 0 {
+                    fill(&mut filter, 16 * capacity.min(10_000));
+                }
+            }
+        }
+    }
 }
 
 #[test]

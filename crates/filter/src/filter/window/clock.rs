@@ -50,11 +50,6 @@ impl Clock {
         Self { slices: self.slices, ..Self::new(self.window) }
     }
 
-    /// An empty table of this window.
-    pub fn table(&self, error_rate: f64) -> Table {
-        Table::new(error_rate, self.window.payload_bits())
-    }
-
     /// The payloads of what is remembered at `now`.
     pub fn visible(&self, now: u64) -> u16 {
         self.slices.visible(&self.window, now)
@@ -79,12 +74,12 @@ impl Clock {
     }
 
     /// Advances the time. Returns the effect on the table, if there is one.
-    pub fn advance(&mut self, table: &mut Table, error_rate: f64, now: u64) -> Option<Moved> {
+    pub fn advance(&mut self, table: &mut Table, now: u64) -> Option<Moved> {
         let has_moved = self.slices.advance(&self.window, now);
         // What was loaded may be in this state already, without a slice that ended just now.
         if self.slices.is_all_dead() {
             self.slices.clear_dead();
-            let empty = self.table(error_rate);
+            let empty = table.empty_like();
             return Some(Moved::All(std::mem::replace(table, empty)));
         }
         has_moved.then(|| {

@@ -68,14 +68,13 @@ impl Filter {
         window: Window,
         limit: SizeLimit,
     ) -> Result<Self, AddError> {
-        let clock = Clock::new(window);
-        let table = clock.table(parameters.error_rate);
+        let head = Head::new(Kind::Windowed, parameters);
         let organs = Organs {
-            table: Some(table),
-            clock: Some(try_boxed_one(clock)?),
+            table: Some(head.first_table(Some(window))),
+            clock: Some(try_boxed_one(Clock::new(window))?),
             ..Organs::of(Series::Empty)
         };
-        Self::of(Head::new(Kind::Windowed, parameters), Body::of(organs)?, limit)
+        Self::of(head, Body::of(organs)?, limit)
     }
 
     #[inline]
@@ -157,13 +156,12 @@ impl Filter {
     /// `Loading`; nothing has changed.
     pub fn sweep_step(&mut self, now: u64) -> Result<Swept, AddError> {
         ensure(self.loading().is_none(), AddError::Loading)?;
-        let error_rate = self.head.error_rate;
         let parts = self.body.organs_mut().and_then(Organs::clock_mut);
         let (clock, table) = parts.ok_or(AddError::Loading)?;
         let before = clock.slices;
         let end = before.next_end(&clock.window, before.latest);
         if end.is_some_and(|end| end <= before.time(now)) {
-            let moved = clock.advance(table, error_rate, now);
+            let moved = clock.advance(table, now);
             clock.let_go(moved);
         }
         let has_written = clock.sweep(table, STEP);
@@ -205,13 +203,13 @@ impl Filter {
             return Ok(Outcome::Unchanged);
         }
         ensure(self.loading().is_none(), AddError::Loading)?;
-        let Parameters { error_rate, capacity, growth, .. } = self.head.parameters();
+        let Parameters { capacity, growth, .. } = self.head.parameters();
         let may_grow = is_there || growth != Growth::Fixed;
         ensure(may_grow || self.items_at(now) < capacity, AddError::Full)?;
         let parts = self.body.organs_mut().and_then(Organs::clock_mut);
         let (clock, table) = parts.ok_or(AddError::Loading)?;
         let before = clock.slices;
-        let moved = clock.advance(table, error_rate, now);
+        let moved = clock.advance(table, now);
         match clock.write(table, hash, is_there, limit.max_bytes()) {
             Ok(items) => clock.push_sweep(table, moved, items),
             Err(error) => {

@@ -27,7 +27,7 @@ impl Window {
 
     /// Bits that tell the slices apart that are remembered, which are one more than the window has,
     /// and one besides whose entries are being swept.
-    pub(super) fn payload_bits(&self) -> u8 {
+    pub(in crate::filter) fn payload_bits(&self) -> u8 {
         (u8::BITS - (self.slices() + 1).leading_zeros()) as u8
     }
 }

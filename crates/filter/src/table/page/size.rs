@@ -7,6 +7,7 @@ use super::counters::COUNTERS;
 use super::Page;
 use crate::table::grid::{Shape, MAX_LINES};
 use crate::table::line::BODY_BITS;
+use crate::table::path::Path;
 use crate::table::plan::Plan;
 
 /// The maximum fill of a rewritten page, in per cent.
@@ -44,16 +45,16 @@ fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
 }
 
 /// The same for a page of this depth with new entries only.
-pub fn lines_for_new(plan: &Plan, depth: u8, entries: usize, fill: usize) -> usize {
-    let shape = plan.shape(plan.bucket_bits(entries), plan.length(depth, entries));
+pub fn lines_for_new(plan: &Plan, start: Path, depth: u8, entries: usize, fill: usize) -> usize {
+    let shape = plan.shape(plan.bucket_bits(entries), plan.length(start, depth, entries));
     lines_for(entries, shape, fill)
 }
 
 /// The minimum number of lines for half of a page that is split. It is about to grow: filled like
 /// other rewritten pages, it would get the next size after a tenth more entries. At this size it is
 /// not thin, so the next removal does not undo the split.
-pub fn lines_for_half(plan: &Plan, depth: u8, entries: usize) -> usize {
-    lines_for_new(plan, depth, entries, THIN).min(MAX_LINES)
+pub fn lines_for_half(plan: &Plan, start: Path, depth: u8, entries: usize) -> usize {
+    lines_for_new(plan, start, depth, entries, THIN).min(MAX_LINES)
 }
 
 /// The sizes of at least `min_lines` lines that may hold `entries` entries and `counters` counters,

@@ -9,6 +9,7 @@ use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{for_each_longer, Entries};
 use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::{Grid, Shape, MAX_LINES};
+use crate::table::path::Path;
 use crate::table::plan::Plan;
 use splitbloom_foundation::alloc::try_vec;
 
@@ -19,6 +20,7 @@ impl Page {
     /// `newest`.
     pub fn of(
         plan: &Plan,
+        start: Path,
         depth: u8,
         entries: &mut Entries,
         min_lines: usize,
@@ -36,7 +38,8 @@ impl Page {
         {
             return Ok(Some(Self::saturated(depth, newest)));
         }
-        let longest = longest.max(bucket_bits).max(plan.length(depth, entries.fingerprints.len()));
+        let longest =
+            longest.max(bucket_bits).max(plan.length(start, depth, entries.fingerprints.len()));
         let shape = plan.shape(bucket_bits, longest);
         for lines in sizes(shape, entries.fingerprints.len(), entries.surplus.len(), min_lines) {
             if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
@@ -54,13 +57,14 @@ impl Page {
     pub fn relined(
         &self,
         plan: &Plan,
+        path: Path,
         more: Option<(Position, Fingerprint)>,
         min_lines: usize,
     ) -> Result<Option<Self>, AddError> {
         let entries = self.len() + usize::from(more.is_some());
         let bucket_bits = self.shape().bucket_bits;
         let has_same_shape = (1..=plan.max_entries()).contains(&entries)
-            && self.is_shaped_for(plan, entries)
+            && self.is_shaped_for(plan, path, entries)
             && more.is_none_or(|(_, fingerprint)| fingerprint.length() > bucket_bits);
         if !has_same_shape {
             return Ok(None);
@@ -96,6 +100,7 @@ impl Page {
     pub fn with_short(
         &self,
         plan: &Plan,
+        path: Path,
         fingerprint: Fingerprint,
     ) -> Result<Option<(Self, Vec<Fingerprint>)>, AddError> {
         let (shape, max_without_suffix) = (self.shape(), plan.max_without_suffix());
@@ -105,7 +110,7 @@ impl Page {
             && entries <= plan.max_entries()
             && [self.len(), self.len() + 1, entries]
                 .into_iter()
-                .all(|entries| self.is_shaped_for(plan, entries))
+                .all(|entries| self.is_shaped_for(plan, path, entries))
             && (entries <= max_without_suffix
                 || self.count_without_suffix() + longer <= max_without_suffix);
         let mut sizes = sizes(shape, entries, self.surplus().count(), 1);
@@ -114,7 +119,7 @@ impl Page {
         };
         let page = match self.lines.len() == lines {
             true => Some(self.try_clone()?),
-            false => self.relined(plan, None, lines)?,
+            false => self.relined(plan, path, None, lines)?,
         };
         let Some(mut page) = page.filter(|page| page.lines.len() == lines) else {
             return Ok(None);
@@ -135,10 +140,10 @@ impl Page {
     }
 
     /// Whether it has the shape of a page of `entries` new entries.
-    pub fn is_shaped_for(&self, plan: &Plan, entries: usize) -> bool {
+    pub fn is_shaped_for(&self, plan: &Plan, path: Path, entries: usize) -> bool {
         let Shape { bucket_bits, slot } = self.shape();
         plan.bucket_bits(entries) == bucket_bits
-            && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
+            && plan.length(path, self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
     }
 
     /// The number of entries without bits beyond those of their bucket.

@@ -6,6 +6,7 @@ use crate::table::fingerprint::Fingerprint;
 use crate::table::lookup::{Probes, Routes};
 use crate::table::page::{Adding, Insert};
 use crate::table::rate::Weight;
+use crate::table::Reservation;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -33,7 +34,10 @@ proptest! {
         crowded in prop_oneof![Just(0), Just(6), Just(14)],
         reserved in prop_oneof![Just(0), Just(20_000), Just(u64::MAX)],
     ) {
-        let mut table = Table::new(error_rate, 0);
+        let mut table = match reserved {
+            0 => Table::new(error_rate, 0),
+            items => Table::reserved(error_rate, 0, Reservation { items, grows: items > 20_000 }),
+        };
         let mut oracle = Oracle::default();
         let budget = Budget { items: reserved, ..Budget::UNLIMITED };
         // Crowded: all items begin with one prefix of this many bits.
@@ -45,7 +49,7 @@ proptest! {
                     let path = Path::of(hash(n));
                     let before = table.form_at(path);
                     let page = table.root.page(path);
-                    let length = page.depth() + table.plan.length(page.depth(), page.len());
+                    let length = page.depth() + table.plan.length(path, page.depth(), page.len());
                     table.insert_reserved(hash(n), 0, budget).unwrap();
                     oracle.insert(path, length);
                     if table.form_at(path) != before {
@@ -118,7 +122,8 @@ fn every_way_of_changing_a_page_leaves_the_same() {
                     assert_eq!(other.remove(below, ALL_PAYLOADS), removed);
                 } else {
                     let adding = [Adding::Copies, Adding::Absent][n as usize % 2];
-                    let fingerprint = Fingerprint::new(below, plan.length(depth, one.len()), 0);
+                    let fingerprint =
+                        Fingerprint::new(below, plan.length(path, depth, one.len()), 0);
                     let inserted =
                         one.insert_with(Portable, below, fingerprint, plan.max_entries(), adding);
                     assert_eq!(
@@ -156,9 +161,10 @@ fn a_short_fingerprint_leaves_the_page_that_it_leaves_where_all_are_read() {
                 let mut entries = page.entries().unwrap();
                 let before = Totals::of(&page, &entries, start);
                 entries.insert(fingerprint).unwrap();
-                let read = Page::of(&plan, page.depth(), &mut entries, 1, 0).unwrap();
+                let read = Page::of(&plan, start, page.depth(), &mut entries, 1, 0).unwrap();
                 all += 1;
-                let Some((written, new)) = page.with_short(&plan, fingerprint).unwrap() else {
+                let Some((written, new)) = page.with_short(&plan, start, fingerprint).unwrap()
+                else {
                     continue;
                 };
                 without_reading += 1;
@@ -185,15 +191,15 @@ fn a_short_fingerprint_of_which_copies_are_counted_leaves_the_page_that_reading_
         for n in 0..items {
             table.insert(hash(n), 0, u64::MAX).unwrap();
         }
-        for (_, page) in table.all_pages() {
+        for (start, page) in table.all_pages() {
             let mut page = page.try_clone().unwrap();
             for n in 0..48 {
                 let bucket_bits = page.shape().bucket_bits;
                 let fingerprint = Fingerprint::new((n / 6) << 61, bucket_bits.saturating_sub(3), 0);
                 let mut entries = page.entries().unwrap();
                 entries.insert(fingerprint).unwrap();
-                let read = Page::of(&table.plan, page.depth(), &mut entries, 1, 0).unwrap();
-                let written = page.with_short(&table.plan, fingerprint).unwrap();
+                let read = Page::of(&table.plan, start, page.depth(), &mut entries, 1, 0).unwrap();
+                let written = page.with_short(&table.plan, start, fingerprint).unwrap();
                 assert!(written.is_none_or(|(written, _)| read.as_ref() == Some(&written)));
                 let Some(read) = read.filter(|page| !page.is_saturated()) else {
                     break;

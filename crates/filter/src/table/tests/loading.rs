@@ -68,7 +68,7 @@ fn a_loaded_directory_is_about_as_deep_and_large_as_one_that_grew() {
 fn a_table_of_which_a_part_has_come_works() {
     let table = varied(30_000);
     let records = records_of(&table);
-    let mut part = table.empty_twin();
+    let mut part = table.empty_like();
     let mut from = Some(0);
     for run in records.chunks(3) {
         let start = from.unwrap();
@@ -100,7 +100,7 @@ fn pages_are_put_only_where_empty_ones_are() {
     let whole = records.concat();
     let parse = |table: &Table| Pages::parse(table, 0, &whole).unwrap();
     let mut copy = loaded(&records, &table, 4).unwrap();
-    let mut busy = table.empty_twin();
+    let mut busy = table.empty_like();
     busy.insert(hash(1), 0, u64::MAX).unwrap();
     for table in [&mut copy, &mut busy] {
         let before = (table.digest(), table.bytes(), table.len());
@@ -124,7 +124,7 @@ fn there_are_no_more_items_than_entries_unless_a_page_has_lost_count() {
     }
     let loaded_as = |table: &Table, items| {
         let whole = records_of(table).concat();
-        let mut copy = table.empty_twin();
+        let mut copy = table.empty_like();
         let pages = Pages::parse(&copy, 0, &whole).unwrap();
         copy.load(pages, Some(items)).map(|()| copy.len())
     };
@@ -221,7 +221,7 @@ proptest! {
         let single = loaded(&records, &like, 1)?;
         prop_assert_eq!(whole.totals, single.totals);
         prop_assert_eq!(&records_of(&single), &records);
-        let mut table = like.empty_twin();
+        let mut table = like.empty_like();
         let (mut rest, mut from, mut runs) = (&records[..], Some(0), runs.into_iter().cycle());
         while let Some(start) = from {
             let (run, later) = rest.split_at(runs.next().unwrap().min(rest.len()));

@@ -20,8 +20,7 @@ use crate::table::grow::Budget;
 use crate::table::instructions::Portable;
 use crate::table::page::Page;
 use crate::table::parse::Pages;
-use crate::table::path::Path;
-use crate::table::plan::MAX_DEPTH;
+use crate::table::path::{Path, MAX_DEPTH};
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 use proptest::prelude::*;
@@ -49,11 +48,6 @@ impl Table {
             from = Path(start).after(page.depth());
         }
         pages
-    }
-
-    /// An empty table of the same plan.
-    fn empty_twin(&self) -> Self {
-        Self { plan: self.plan, ..Self::new(0.01, 0) }
     }
 
     /// The depth of the path's page, its bucket bits, and whether it is saturated: they decide how
@@ -140,7 +134,7 @@ impl Pages {
 
 /// A table of these records, loaded in runs of `run` records.
 fn loaded(records: &[Vec<u8>], like: &Table, run: usize) -> Result<Table, DecodeError> {
-    let mut table = like.empty_twin();
+    let mut table = like.empty_like();
     let mut from = Some(0);
     for run in records.chunks(run) {
         let start = from.ok_or(DecodeError::Order)?;

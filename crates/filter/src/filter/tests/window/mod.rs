@@ -31,9 +31,8 @@ fn filter(error_rate: f64, seconds: u32, slices: u8, renew: bool) -> Filter {
 
 impl Filter {
     fn advance_to(&mut self, now: u64) {
-        let rate = self.head.error_rate;
         let (clock, table) = self.body.organs_mut().unwrap().clock_mut().unwrap();
-        let _ = clock.advance(table, rate, now);
+        let _ = clock.advance(table, now);
     }
 
     fn slices(&self) -> Slices {
