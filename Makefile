@@ -95,7 +95,7 @@ memcheck: build ## runs a few server tests with the whole server in valgrind (SE
 	@scripts/memcheck $(SERVER) $(MODULE) hostile::orders hostile::chunks keyspace::
 faults: build ## runs the long fault tests: 50 kills, 100 cuts (about five minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
-models: build ## runs the tests of deletion, of time windows and of followers against models (TRIALS=10000000, MATRIX=; half an hour)
+models: build ## runs the tests of deletion, of time windows, of followers and of counts against models (TRIALS=10000000, MATRIX=; half an hour)
 	@scripts/models $(TRIALS) $(MODULE) $(MATRIX)
 soak: build ## runs random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
 	@MINUTES=$(MINUTES) SEED=$(SEED) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test soak

@@ -21,10 +21,12 @@ fn replica_of(primary: &Server, settings: &[&str]) -> Server {
 }
 
 /// The sketches that the commands of [`COMMANDS`] start from.
-const SKETCHES: [&str; 8] = [
+const SKETCHES: [&str; 10] = [
     "CMS.INITBYDIM counts 500 3",
     "CMS.INCRBY counts a 1 b 2",
     "CMS.INITBYDIM day 500 3 WINDOW 86400",
+    "CMS.INITBYDIM bytes 500 3 CELL_SIZE 1",
+    "CMS.INCRBY bytes a 250",
     "TOPK.RESERVE top 2 50 3 0.9",
     "TOPK.ADD top a a b",
     "TOPK.RESERVE hour 2 50 3 0.9 WINDOW 3600",
@@ -32,13 +34,16 @@ const SKETCHES: [&str; 8] = [
     "TDIGEST.ADD times 1 2 3",
 ];
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 36] = [
     "CMS.INITBYDIM new 50 3",
     "CMS.INITBYPROB new 0.1 0.1 WINDOW 60",
     "CMS.INCRBY counts x 1 y 2 z 3 a 4 b 5 c 6",
     "CMS.INCRBY day x 1 y 2",
     "CMS.INCRBYAT day 1700000000000 x 1",
     "CMS.PACKINCR counts FIXED 1 abc",
+    "CMS.INITBYDIM new 50 3 CELL_SIZE 8",
+    "CMS.INCRBY bytes x 1 a 9 y 2 a -1 z 300 a -250 x 4",
+    "CMS.PACKINCR bytes BY 9 FIXED 1 bac",
     "CMS.QUERY counts a b c",
     "CMS.MERGE counts 2 counts counts",
     "CMS.INFO day",

@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 use std::env;
 
-/// Steps of the long model, unless `SPLITBLOOM_STEPS` says how many.
+/// Steps of the long model, unless `SPLITBLOOM_TRIALS` says how many.
 const FEW: u64 = 20_000;
 
 /// A number that depends on `state` alone (SplitMix64).
@@ -30,8 +30,8 @@ fn increment_of(state: &mut u64, size: CellSize) -> i64 {
 
 #[test]
 fn long_runs_of_increments_of_both_signs_keep_to_the_model() {
-    let steps = env::var("SPLITBLOOM_STEPS")
-        .map_or(FEW, |steps| steps.parse().expect("SPLITBLOOM_STEPS is a number"));
+    let steps = env::var("SPLITBLOOM_TRIALS")
+        .map_or(FEW, |steps| steps.parse().expect("SPLITBLOOM_TRIALS is a number"));
     for (seed, size) in (1..).zip(CellSize::ALL) {
         let (mut sketch, mut twin) = (sized(7, 3, size), Plain::new(7, 3, size.bytes()));
         let (mut state, mut overflows, mut underflows) = (seed, 0, 0);
