@@ -94,22 +94,21 @@ impl Segment {
         }
     }
 
-    /// Its memory as bytes: counters of any width, for example.
+    /// Its memory in cells of `N` bytes, a power of two up to a line: counters, for example.
     #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        let words = self.words();
-        // SAFETY: the words are initialised, and any bytes of them are valid; the borrow of `self`
-        // covers the result.
-        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+    pub fn cells<const N: usize>(&self) -> &[[u8; N]] {
+        let len = self.0.len() * const { cells_of_line(N) };
+        // SAFETY: as in `words`; a line is this many times `N` bytes, which need no alignment.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), len) }
     }
 
-    /// Its memory as bytes, for writing.
+    /// Its memory in cells of `N` bytes, for writing.
     #[inline]
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let words = self.words_mut();
-        // SAFETY: as in `bytes`, and any bytes are valid words; the borrow is unique because `self`
+    pub fn cells_mut<const N: usize>(&mut self) -> &mut [[u8; N]] {
+        let len = self.0.len() * const { cells_of_line(N) };
+        // SAFETY: as in `cells`, and any bytes are valid words; the borrow is unique because `self`
         // is.
-        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), len) }
     }
 
     /// Line `number` of the segment.
@@ -128,6 +127,13 @@ impl Segment {
     pub fn relocate(&mut self, mover: &mut impl Mover) {
         self.0 = relocate_box(std::mem::take(&mut self.0), mover);
     }
+}
+
+/// The number of cells of `n` bytes in a line. The compiler evaluates it, and refuses a width that
+/// does not divide a line.
+const fn cells_of_line(n: usize) -> usize {
+    assert!(size_of::<Line>().is_multiple_of(n));
+    size_of::<Line>() / n
 }
 
 /// Requests the pages of memory that is about to be written wholly. Where the kernel cannot provide

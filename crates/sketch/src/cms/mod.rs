@@ -146,19 +146,13 @@ impl CountMinSketch {
     /// `OutOfMemory`: those answered have been counted, and no others. The time may have advanced.
     pub fn increment_many<'a>(
         &mut self,
-        mut items: impl Iterator<Item = (&'a [u8], i64)>,
+        items: impl Iterator<Item = (&'a [u8], i64)>,
         now: u64,
         out_of_range: OutOfRange,
-        mut answer: impl FnMut(Counted),
+        answer: impl FnMut(Counted),
         over: impl FnMut(Table),
     ) -> Result<(), OutOfMemory> {
         match &mut self.0 {
-            // One item is not worth setting up a batch.
-            Body::Whole(table) if items.size_hint().1 == Some(1) => {
-                items.try_for_each(|(item, by)| {
-                    table.increment(item, by, out_of_range).map(&mut answer)
-                })
-            }
             Body::Whole(table) => table.increment_many(items, out_of_range, answer),
             Body::Window(window) => window.increment_many(items, now, out_of_range, answer, over),
         }

@@ -77,23 +77,28 @@ impl Table {
         out_of_range: OutOfRange,
     ) -> Result<Counted, OutOfMemory> {
         let Self { rows, ref mut counters, .. } = *self;
-        let mut sums = match sum_after(self.count, by, out_of_range) {
-            Ok(count) => Sums::<N>::new(by, count),
+        let count = match sum_after(self.count, by, out_of_range) {
+            Ok(count) => count,
             Err(error) => return Ok(Err(error)),
         };
+        let mut sums = Sums::new();
         if !counters.owns_all() {
             let mut owned = Ok(());
             rows.visit(item, |cell| owned = owned.and_then(|()| counters.own::<N>(cell)));
             owned?;
         }
         match counters.single_mut() {
-            Some(bytes) => {
-                let cells = bytes.as_chunks_mut().0;
-                rows.visit(item, |cell| sums.add_to(cells.get_mut(cell as usize)));
+            Some(cells) => {
+                rows.visit(item, |cell| sums.add::<N>(by, cells.get_mut(cell as usize)));
             }
-            None => rows.visit(item, |cell| sums.add_to(counters.get_mut(cell))),
+            None => rows.visit(item, |cell| sums.add::<N>(by, counters.get_mut(cell))),
         }
-        Ok(self.settle(sums, out_of_range, |visit| rows.visit(item, visit)))
+        if sums.all >> bits::<N>() != 0 {
+            let visit = move |visit: &mut dyn FnMut(u64)| rows.visit(item, visit);
+            return Ok(self.take_back::<N>(by, count, out_of_range, visit));
+        }
+        self.count = count;
+        Ok(Ok(sums.least))
     }
 
     /// Adds to the counts of `items`, and calls `answer` with what becomes of each: as
@@ -117,7 +122,8 @@ impl Table {
         out_of_range: OutOfRange,
         mut answer: impl FnMut(Counted),
     ) -> Result<(), OutOfMemory> {
-        if !self.is_large() {
+        // One item is not worth setting up a batch.
+        if !self.is_large() || items.size_hint().1 == Some(1) {
             return items.try_for_each(|(item, by)| {
                 answer(self.increment_one::<N>(item, by, out_of_range)?);
                 Ok(())
@@ -140,38 +146,31 @@ impl Table {
         by: i64,
         out_of_range: OutOfRange,
     ) -> Result<Counted, OutOfMemory> {
-        let mut sums = match sum_after(self.count, by, out_of_range) {
-            Ok(count) => Sums::<N>::new(by, count),
+        let count = match sum_after(self.count, by, out_of_range) {
+            Ok(count) => count,
             Err(error) => return Ok(Err(error)),
         };
+        let mut sums = Sums::new();
         let counters = &mut self.counters;
         if !counters.owns_all() {
             cells.iter().try_for_each(|cell| counters.own::<N>(*cell))?;
         }
-        cells.iter().for_each(|cell| sums.add_to(counters.get_mut(*cell)));
-        Ok(self.settle(sums, out_of_range, |visit| cells.iter().copied().for_each(visit)))
-    }
-
-    /// Ends an increment that has been added to each of an item's counters, which `visit` visits.
-    #[inline]
-    fn settle<const N: usize>(
-        &mut self,
-        sums: Sums<N>,
-        out_of_range: OutOfRange,
-        visit: impl FnOnce(&mut dyn FnMut(u64)),
-    ) -> Counted {
-        if sums.excess != 0 {
-            return self.take_back(sums, out_of_range, visit);
+        cells.iter().for_each(|cell| sums.add::<N>(by, counters.get_mut(*cell)));
+        if sums.all >> bits::<N>() != 0 {
+            let visit = move |visit: &mut dyn FnMut(u64)| cells.iter().copied().for_each(visit);
+            return Ok(self.take_back::<N>(by, count, out_of_range, visit));
         }
-        self.count = sums.count;
-        Ok(sums.least)
+        self.count = count;
+        Ok(Ok(sums.least))
     }
 
-    /// Takes an increment back that does not fit, or all of it that does not.
+    /// Takes an increment back that has been added to each of an item's counters, which `visit`
+    /// visits, and does not fit; or all of it that does not. Then `count` is the sum of increments.
     #[cold]
     fn take_back<const N: usize>(
         &mut self,
-        Sums { by, count, .. }: Sums<N>,
+        by: i64,
+        count: u64,
         out_of_range: OutOfRange,
         visit: impl FnOnce(&mut dyn FnMut(u64)),
     ) -> Counted {
@@ -203,10 +202,7 @@ impl Table {
         let mut estimate = u64::MAX;
         let mut take = |cell: &[u8; N]| estimate = estimate.min(count_in(cell));
         match self.counters.single() {
-            Some(bytes) => {
-                let cells = bytes.as_chunks().0;
-                self.rows.visit(item, |cell| take(&cells[cell as usize]));
-            }
+            Some(cells) => self.rows.visit(item, |cell| take(&cells[cell as usize])),
             None => self.rows.visit(item, |cell| take(&self.counters.get(cell))),
         }
         estimate
@@ -303,32 +299,29 @@ fn sum_after(count: u64, by: i64, out_of_range: OutOfRange) -> Result<u64, Range
     }
 }
 
-/// An increment on its way through an item's counters, of `N` bytes.
-struct Sums<const N: usize> {
-    by: i64,
-    /// The sum of all increments after it.
-    count: u64,
-    /// The smallest of the counters.
+/// An item's counters after an increment.
+struct Sums {
+    /// The smallest of them.
     least: u64,
-    /// Bits of sums beyond those of a counter: not 0 if one of them does not fit.
-    excess: u64,
+    /// The bits of all of them: if one does not fit, some are beyond those of a counter.
+    all: u64,
 }
 
-impl<const N: usize> Sums<N> {
-    fn new(by: i64, count: u64) -> Self {
-        Self { by, count, least: u64::MAX, excess: 0 }
+impl Sums {
+    fn new() -> Self {
+        Self { least: u64::MAX, all: 0 }
     }
 
-    /// Adds the increment to a counter that is writable. A sum that does not fit wraps around, so
-    /// that subtracting the increment restores the counter. (To look at all counters before the
-    /// first is written would hash the item twice, or keep where they are.)
+    /// Adds `by` to a counter that is writable. A sum that does not fit wraps around, so that
+    /// subtracting the increment restores the counter. (To look at all counters before the first is
+    /// written would hash the item twice, or keep where they are.)
     #[inline]
-    fn add_to(&mut self, cell: Option<&mut [u8; N]>) {
+    fn add<const N: usize>(&mut self, by: i64, cell: Option<&mut [u8; N]>) {
         if let Some(cell) = cell {
-            let sum = count_in(cell).wrapping_add(self.by as u64);
+            let sum = count_in(cell).wrapping_add(by as u64);
             put(cell, sum);
             self.least = self.least.min(sum);
-            self.excess |= sum >> bits::<N>();
+            self.all |= sum;
         }
     }
 }

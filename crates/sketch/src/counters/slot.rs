@@ -27,20 +27,19 @@ impl Block {
     /// The lines that are allocated, in ascending order, with their numbers.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &Line)> {
         let (full, few) = match self {
-            Self::Full(segment) => (Some(segment.bytes().as_chunks().0.iter().enumerate()), None),
+            Self::Full(segment) => (Some(segment.cells().iter().enumerate()), None),
             Self::Few(lines) => (None, Some(lines.iter().flat_map(Lines::iter))),
         };
         full.into_iter().flatten().chain(few.into_iter().flatten())
     }
 
-    /// The counter of `N` bytes at byte `place`, a multiple of `N`; 0 if it is not allocated.
+    /// Counter number `place`, of `N` bytes; 0 if it is not allocated.
     #[inline]
     pub fn get<const N: usize>(&self, place: usize) -> [u8; N] {
         match self {
-            Self::Full(segment) => segment.bytes().as_chunks().0[place / N],
-            Self::Few(lines) => {
-                few(lines, place).map_or([0; N], |line| line.as_chunks().0[place % LINE_BYTES / N])
-            }
+            Self::Full(segment) => segment.cells()[place],
+            Self::Few(lines) => few(lines, place * N)
+                .map_or([0; N], |line| line.as_chunks().0[place % (LINE_BYTES / N)]),
         }
     }
 
@@ -48,17 +47,17 @@ impl Block {
     #[inline]
     pub fn get_mut<const N: usize>(&mut self, place: usize) -> Option<&mut [u8; N]> {
         match self {
-            Self::Full(segment) => segment.bytes_mut().as_chunks_mut().0.get_mut(place / N),
-            Self::Few(lines) => few_mut(lines, place)
-                .and_then(|line| line.as_chunks_mut().0.get_mut(place % LINE_BYTES / N)),
+            Self::Full(segment) => segment.cells_mut().get_mut(place),
+            Self::Few(lines) => few_mut(lines, place * N)
+                .and_then(|line| line.as_chunks_mut().0.get_mut(place % (LINE_BYTES / N))),
         }
     }
 
-    /// Prefetches the counter at byte `place`, or the list of the lines.
+    /// Prefetches counter number `place`, of `N` bytes, or the list of the lines.
     #[inline]
-    pub fn prefetch(&self, place: usize) {
+    pub fn prefetch<const N: usize>(&self, place: usize) {
         match self {
-            Self::Full(segment) => prefetch(&segment.bytes()[place]),
+            Self::Full(segment) => prefetch::<[u8; N]>(&segment.cells()[place]),
             Self::Few(lines) => lines.iter().for_each(prefetch),
         }
     }
@@ -69,7 +68,7 @@ impl Block {
     /// `OutOfMemory`.
     pub fn full(lines: &Lines, words: usize) -> Result<Self, OutOfMemory> {
         let mut segment = Segment::clear(words)?;
-        let to = segment.bytes_mut().as_chunks_mut().0;
+        let to = segment.cells_mut();
         lines.iter().for_each(|(number, line)| to[number] = *line);
         Ok(Self::Full(segment))
     }
@@ -103,13 +102,13 @@ impl Block {
 
 /// Out of line: sketches in use have few such blocks.
 #[cold]
-fn few(lines: &[Lines], place: usize) -> Option<&Line> {
-    lines.first()?.get((place / LINE_BYTES) as u16)
+fn few(lines: &[Lines], byte: usize) -> Option<&Line> {
+    lines.first()?.get((byte / LINE_BYTES) as u16)
 }
 
 #[cold]
-fn few_mut(lines: &mut [Lines], place: usize) -> Option<&mut Line> {
-    lines.first_mut()?.get_mut((place / LINE_BYTES) as u16)
+fn few_mut(lines: &mut [Lines], byte: usize) -> Option<&mut Line> {
+    lines.first_mut()?.get_mut((byte / LINE_BYTES) as u16)
 }
 
 impl Slot {
