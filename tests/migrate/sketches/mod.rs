@@ -142,9 +142,11 @@ impl Sketch {
         let mut ask = |question: Vec<Vec<u8>>| db.call(question);
         match *family {
             "cms" => {
-                [words(&format!("CMS.INFO {key}")), with(&format!("CMS.QUERY {key}"), items())]
-                    .map(|question| ask(question).to_string())
-                    .to_vec()
+                // Not `cell_size`, which RedisBloom has from Redis 8.12 on.
+                let info = ask(words(&format!("CMS.INFO {key}")));
+                let fields = ["width", "depth", "count"].map(|name| info.field(name));
+                let counts = ask(with(&format!("CMS.QUERY {key}"), items()));
+                vec![format!("{fields:?}"), counts.to_string()]
             }
             "topk" => {
                 let list = ask(words(&format!("TOPK.LIST {key} WITHCOUNT")));
