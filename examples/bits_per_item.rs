@@ -12,20 +12,34 @@ const BATCH: u64 = 1_000;
 /// Commands per round trip.
 const PIPELINE: u64 = 50;
 
+const ADD: &str = "BF.MADD filter";
+/// Reservations, and how items are added, of tables: counting filters, and a window of which no
+/// slice ends meanwhile.
+const TABLES: [(&str, &str, &str); 4] = [
+    ("CF.RESERVE", "", "CF.INSERT filter ITEMS"),
+    ("CF.RESERVE", "EXPANSION 0", "CF.INSERT filter ITEMS"),
+    ("BF.RESERVE", "WINDOW 86400 SLICES 6", ADD),
+    ("BF.RESERVE", "WINDOW 86400 SLICES 6 NONSCALING", ADD),
+];
+
 /// n * |ln e| / (ln 2)^2, the bits per item of a standard Bloom filter of unlimited size.
 fn standard(error_rate: f64) -> f64 {
     -error_rate.ln() / std::f64::consts::LN_2.powi(2)
 }
 
-/// Adds the numbers below `items` and returns the bits per item.
-fn fill(connection: &mut Connection, key: &str, items: u64) -> Outcome<f64> {
+/// Adds the numbers below `items` to `filter` with the command `add` and returns the bits per item.
+fn fill(connection: &mut Connection, add: &str, items: u64) -> Outcome<f64> {
     let mut next = 0;
     while next < items {
         let mut pipeline = redis::pipe();
         for _ in 0..PIPELINE {
             let end = (next + BATCH).min(items);
             if next < end {
-                let command = pipeline.cmd("BF.MADD").arg(key);
+                let mut words = add.split_whitespace();
+                let command = pipeline.cmd(words.next().unwrap_or_default());
+                words.for_each(|word| {
+                    command.arg(word);
+                });
                 (next..end).for_each(|item| {
                     command.arg(item);
                 });
@@ -35,8 +49,8 @@ fn fill(connection: &mut Connection, key: &str, items: u64) -> Outcome<f64> {
         }
         pipeline.query::<()>(connection)?;
     }
-    let bytes: u64 = redis::cmd("MEMORY").arg(&["USAGE", key]).query(connection)?;
-    redis::cmd("UNLINK").arg(key).query::<()>(connection)?;
+    let bytes: u64 = redis::cmd("MEMORY").arg(&["USAGE", "filter"]).query(connection)?;
+    redis::cmd("UNLINK").arg("filter").query::<()>(connection)?;
     Ok(bytes as f64 * 8.0 / items as f64)
 }
 
@@ -107,6 +121,26 @@ fn small_filters() -> Outcome<()> {
     Ok(())
 }
 
+/// Prints what tables of their reserved size cost.
+fn tables(connection: &mut Connection) -> Outcome<()> {
+    println!("\n| reserved with | items | bits per item |");
+    println!("|---|---|---|");
+    for (reserve, options, add) in TABLES {
+        for items in [10_000, 100_000, 1_000_000, 10_000_000] {
+            let mut command = redis::cmd(reserve);
+            command.arg("filter");
+            if reserve.starts_with("BF") {
+                command.arg(0.01);
+            }
+            command.arg(items).arg(options.split_whitespace().collect::<Vec<_>>());
+            command.query::<()>(connection)?;
+            let bits = fill(connection, add, items)?;
+            println!("| {reserve} {options} | {items} | {bits:.2} |");
+        }
+    }
+    Ok(())
+}
+
 fn main() -> Outcome<()> {
     let server = Server::start(Setup::ours());
     let connection = &mut server.connect()?;
@@ -114,7 +148,7 @@ fn main() -> Outcome<()> {
     println!("|---|---|---|---|---|");
     for error_rate in [0.1, 0.01, 0.001, 0.0001, 0.000_001] {
         reserve(connection, error_rate, 1_000_000, &["NONSCALING"])?;
-        let (bits, optimum) = (fill(connection, "filter", 1_000_000)?, standard(error_rate));
+        let (bits, optimum) = (fill(connection, ADD, 1_000_000)?, standard(error_rate));
         let overhead = (bits / optimum - 1.0) * 100.0;
         println!(
             "| {error_rate}, NONSCALING | 1000000 | {bits:.2} | {optimum:.2} | {overhead:.1} % |"
@@ -122,12 +156,13 @@ fn main() -> Outcome<()> {
     }
     let optimum = standard(0.01);
     reserve(connection, 0.01, 1_000_000, &[])?;
-    let bits = fill(connection, "filter", 1_000_000)?;
+    let bits = fill(connection, ADD, 1_000_000)?;
     println!("| 0.01, scaling, reserved for all items | 1000000 | {bits:.2} | {optimum:.2} | |");
     for items in [1_000_000, 10_000_000] {
-        let bits = fill(connection, "filter", items)?;
+        let bits = fill(connection, ADD, items)?;
         println!("| 0.01, grown from a capacity of 100 | {items} | {bits:.2} | {optimum:.2} | |");
     }
+    tables(connection)?;
     reserve(connection, 0.01, 100, &[])?;
     let empty: u64 = redis::cmd("MEMORY").arg(&["USAGE", "filter"]).query(connection)?;
     println!("\nAn empty filter of the default size takes {empty} bytes.");
