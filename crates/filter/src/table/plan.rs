@@ -289,8 +289,8 @@ mod tests {
         };
         assert_eq!(of(None), (1_740, 21, 11));
         let items = 1_000_000;
-        assert_eq!(of(Some(Reservation { items, grows: true })), (2_219, 19, 11));
-        assert_eq!(of(Some(Reservation { items, grows: false })), (2_334, 18, 11));
+        assert_eq!(of(Some(Reservation { items, grows: true })), (2_260, 19, 11));
+        assert_eq!(of(Some(Reservation { items, grows: false })), (2_425, 18, 11));
         let items = MAX_ENTRIES as u64;
         assert_eq!(of(Some(Reservation { items, grows: true })), of(None));
     }

@@ -346,7 +346,7 @@ fn a_reserved_filter_keeps_its_rate_when_it_is_full_refilled_and_outgrown() {
                     assert!(used <= 1.0, "{used} of {error_rate}, {to} of {capacity}");
                 };
                 fill(&mut filter, capacity);
-                let has_room = capacity < 5_000 || filter.bits_per_item(0).unwrap() < bits;
+                let has_room = capacity < 12_000 || filter.bits_per_item(0).unwrap() < bits;
                 assert!(has_room, "{:?} of {capacity}", filter.bits_per_item(0));
                 for share in [2, 30, 3] {
                     fill(&mut filter, capacity / share);
