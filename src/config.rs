@@ -3,7 +3,9 @@
 //!
 //! The defaults are RedisBloom's, except for the error rate of counting filters, which it lacks.
 //! Where any name is allowed, RedisBloom's other settings are registered, too, so that its
-//! configuration files are accepted.
+//! configuration files are accepted. Those of valkey-bloom are registered everywhere.
+
+mod valkey_bloom;
 
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::counting::{self, CountingParameters, MAX_BUCKET_SIZE};
@@ -104,12 +106,16 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
     BLOOM_CAPACITY.set(arguments.initial_size);
     BLOOM_EXPANSION.set(arguments.expansion);
     COUNTING_MAX_EXPANSIONS.set(arguments.max_expansions);
+    let of_valkey_bloom = valkey_bloom::register_counterparts(context)?;
     let of_redisbloom = SETTINGS_OF_REDISBLOOM.iter().filter(|_| settings::allows_any_prefix());
     for (name, setting) in SETTINGS.iter().chain(of_redisbloom) {
         settings::register(context, name, *setting)?;
     }
+    valkey_bloom::register_without_effect(context)?;
     replay::register(context, "bf.aof-load-damaged")?;
-    settings::load(context)
+    settings::load(context, "bf")?;
+    of_valkey_bloom.report(context);
+    Ok(())
 }
 
 /// Whether a lookup in a missing key is an error.

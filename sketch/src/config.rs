@@ -26,7 +26,7 @@ pub fn register(context: &Context) -> Result<(), Refused> {
     settings::register(context, "sketch.max-merge-bytes", &MAX_MERGE_BYTES)?;
     settings::register_fixed(context, "sketch.cms.encoding", &CMS_ENCODING)?;
     replay::register(context, "sketch.aof-load-damaged")?;
-    settings::load(context)
+    settings::load(context, "sketch")
 }
 
 /// The encoding version in which count-min sketches are saved. It is fixed once the settings are

@@ -166,10 +166,15 @@ fn all_settings(db: &mut Connection) -> Vec<String> {
         let words: Vec<&str> = reply.trim_matches(['[', ']']).split(", ").collect();
         settings.extend(words.chunks_exact(2).map(|pair| pair.concat().replace('$', " ")));
     }
-    // Those without an effect, which are there for RedisBloom's configuration files.
-    const INERT: [&str; 4] =
-        ["cf.bucket-size", "cf.max-iterations", "cf.expansion-factor", "cf.max-expansions"];
-    settings.retain(|setting| !INERT.iter().any(|name| setting.contains(name)));
+    // Those that are there for configuration files of RedisBloom and valkey-bloom.
+    const OF_OTHERS: [&str; 5] = [
+        "cf.bucket-size",
+        "cf.max-iterations",
+        "cf.expansion-factor",
+        "cf.max-expansions",
+        "bf.bloom-",
+    ];
+    settings.retain(|setting| !OF_OTHERS.iter().any(|name| setting.contains(name)));
     settings.sort();
     settings
 }
@@ -474,7 +479,7 @@ fn what_exceeds_a_limit_that_came_later_still_loads() {
 }
 
 /// Error rate, capacity and expansion of a filter that an add creates.
-fn shape_of_a_new_filter(db: &mut Connection) -> [String; 3] {
+pub fn shape_of_a_new_filter(db: &mut Connection) -> [String; 3] {
     db.run("DEL new");
     db.run("BF.ADD new a");
     let info = db.line("BF.INFO new FULL");
@@ -483,7 +488,8 @@ fn shape_of_a_new_filter(db: &mut Connection) -> [String; 3] {
     [info.field("Error rate").double().to_string(), capacity, expansion]
 }
 
-fn setting(db: &mut Connection, name: &str) -> String {
+/// The value that CONFIG GET shows.
+pub fn setting(db: &mut Connection, name: &str) -> String {
     db.run(&format!("CONFIG GET {name}")).field(name).text()
 }
 

@@ -22,7 +22,8 @@
 //!   the module
 //!     config       settings                  loading    what the log says at the start
 //!     machine      kernels                   monitoring packaging/monitoring
-//!     secrecy      seeds                     plain_server  the harness itself
+//!     secrecy      seeds                     valkey_settings  those of valkey-bloom
+//!     plain_server the harness itself
 //!   clients
 //!     clients      redis-rs, redis-py        followers  the follower of the client crate
 //!     practice     uses in which others fell short
@@ -59,4 +60,5 @@ mod replays;
 mod replication;
 mod secrecy;
 mod snapshot;
+mod valkey_settings;
 mod windows;

@@ -8,7 +8,6 @@ use super::arguments::Arguments;
 use super::call::optional;
 use super::catch_panic::{catch_panic, log_panics};
 use super::context::Context;
-use super::failpoint_settings;
 use super::log::warn;
 pub use super::refused::Refused;
 use redis_module::raw;
@@ -124,7 +123,6 @@ pub unsafe fn load(
         }
         context.detach();
         context.set_module_options();
-        failpoint_settings::register(&context, module.name)?;
         (module.load)(&context, arguments)
     };
     match catch_panic("OnLoad", || Err(Refused::Bad("a panic".into())), load) {

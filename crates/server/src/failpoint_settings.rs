@@ -6,7 +6,6 @@ use super::failpoints::{
 };
 use super::refused::Refused;
 use super::settings::{register as register_setting, Setting, Text};
-use std::ffi::CStr;
 use std::sync::PoisonError;
 
 static PANIC: Text = Text::new(String::new, want);
@@ -30,8 +29,7 @@ static SETTINGS: [(&str, &dyn Setting); 6] = [
 ///
 /// # Errors
 /// The server has a setting of one of these names.
-pub(crate) fn register(context: &Context, module: &CStr) -> Result<(), Refused> {
-    let module = module.to_string_lossy();
+pub(crate) fn register(context: &Context, module: &str) -> Result<(), Refused> {
     SETTINGS.into_iter().filter(|_| EXIST).try_for_each(|(name, setting)| {
         register_setting(context, &format!("{module}.{name}"), setting)
     })

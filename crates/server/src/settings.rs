@@ -5,6 +5,7 @@ use super::arguments::bytes_of;
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
 use super::context::{detached, Context};
+use super::failpoint_settings;
 use super::failpoints::server_setting;
 use super::refused::Refused;
 use super::text::c_text;
@@ -207,18 +208,29 @@ pub fn allows_any_prefix() -> bool {
     optional!(RedisModule_LoadDefaultConfigs).is_some()
 }
 
-/// Sets all settings from the server's configuration file, or to their defaults. The server unloads
-/// a module that has settings and does not call this.
+/// Sets the settings registered so far from the server's configuration file, or to their defaults,
+/// so that the defaults of others can follow from them. A line of the file counts once: [`load`]
+/// sets these settings to their defaults again, except those whose value a later one shares.
 ///
 /// # Errors
 /// A value in the file was refused.
-pub fn load(context: &Context) -> Result<(), Refused> {
+pub fn load_first(context: &Context) -> Result<(), Refused> {
     // SAFETY: the context is that of `OnLoad`.
     let status = unsafe { call!(RedisModule_LoadConfigs(context.raw)) };
     if status as isize != raw::REDISMODULE_OK {
         return Err(Refused::Bad("a value in the configuration file is refused".into()));
     }
     Ok(())
+}
+
+/// Sets all settings of the module `module` from the server's configuration file, or to their
+/// defaults. The server unloads a module that has settings and does not call this.
+///
+/// # Errors
+/// A value in the file was refused.
+pub fn load(context: &Context, module: &str) -> Result<(), Refused> {
+    failpoint_settings::register(context, module)?;
+    load_first(context)
 }
 
 /// The server's own integer setting `name`; `None` if it has none, or does not let a module read
