@@ -43,16 +43,62 @@ fn a_module_loaded_twice_says_so() {
 fn a_module_whose_name_command_or_type_is_taken_says_which() {
     let rival = rival("taken");
     for (argument, taken) in [
-        ("name", "the module name bf"),
-        ("command", "the command bf.madd"),
-        ("type", "the type MBbloom--"),
+        ("name", "the module name bf is taken."),
+        ("command", "the command bf.madd is taken by the module rival."),
+        ("type", "the type MBbloom-- is taken."),
     ] {
         let log = log_of_a_start_with(&rival, argument);
-        let words = format!("splitbloom was not loaded: {taken} is taken.");
+        let words = format!("splitbloom was not loaded: {taken}");
         assert!(log.contains(&words) && log.contains(ADVICE), "{argument}: {log}");
     }
     let folder = rival.parent().expect("a folder");
     fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+#[test]
+fn a_module_that_was_not_loaded_leaves_nothing_behind() {
+    let rival = rival("remains");
+    let server = Server::with(Options {
+        without_module: true,
+        ..Options::settings(&[&format!("loadmodule {} command", rival.display())])
+    });
+    let mut db = server.connect();
+    let load = format!("MODULE LOAD {}", module_path().display());
+    for _ in 0..2 {
+        assert!(db.ask(&load).starts_with("-ERR "));
+        assert_eq!(db.ask("CONFIG GET bf.*"), "[]");
+        assert!(db.ask("BF.RESERVE k 0.01 100").starts_with("-ERR unknown command"));
+        assert!(!db.ask("MODULE LIST").contains("$bf"));
+    }
+    fs::remove_dir_all(rival.parent().expect("a folder")).expect("the folder can be removed");
+}
+
+#[test]
+fn commands_that_the_configuration_renames_do_not_keep_the_module_from_being_loaded() {
+    let server =
+        Server::configured(&["rename-command COMMAND \"\"", "rename-command MODULE elsewhere"]);
+    server.connect().converse(&[
+        ("BF.ADD k a", ":1"),
+        ("CF.ADD l a", ":1"),
+        ("COMMAND COUNT", "-ERR unknown command 'COMMAND', with args beginning with: 'COUNT' "),
+    ]);
+}
+
+#[test]
+fn a_taken_command_is_named_where_the_server_does_not_say_whose_it_is() {
+    let rival = rival("unnamed");
+    let log = Server::refusal(Options {
+        module: Some(rival.clone()),
+        module_arguments: "command".to_owned(),
+        settings: vec![
+            "rename-command COMMAND \"\"".to_owned(),
+            format!("loadmodule {}", module_path().display()),
+        ],
+        ..Options::default()
+    });
+    let words = "splitbloom was not loaded: the command bf.madd is taken.";
+    assert!(log.contains(words) && log.contains(ADVICE), "{log}");
+    fs::remove_dir_all(rival.parent().expect("a folder")).expect("the folder can be removed");
 }
 
 #[test]

@@ -272,7 +272,7 @@ struct Created(*mut raw::RedisModuleCommand);
 pub fn register<C: Registered>(context: &Context, category: &str) -> Result<(), Refused> {
     let name = C::COMMAND.shown_name();
     let created = Created::new::<C>(context);
-    let created = created.ok_or_else(|| Refused::Taken(format!("the command {name}")))?;
+    let created = created.ok_or_else(|| context.refusal_of(name))?;
     if !created.set_info(&C::COMMAND) {
         let what = format!("the server does not take the description of {name}");
         return Err(Refused::Bad(what));

@@ -9,6 +9,7 @@ use super::call::optional;
 use super::catch_panic::{catch_panic, log_panics};
 use super::context::Context;
 use super::log::warn;
+use super::owner::Owner;
 pub use super::refused::Refused;
 use redis_module::raw;
 use std::ffi::{c_int, CStr};
@@ -32,15 +33,29 @@ pub struct Module {
 impl Module {
     /// The line in the log that says why the module was not loaded, and what to do about it.
     fn refusal(&self, refused: &Refused) -> String {
-        let Self { title, commands, rivals, .. } = self;
+        let title = self.title;
         match refused {
-            Refused::Taken(what) => format!(
-                "{title} was not loaded: {what} is taken. Another module with the {commands} \
-                 commands is loaded already ({rivals}, or {title} itself a second time), and a \
-                 server can have only one: remove the loadmodule line of one of the two"
+            Refused::Taken(what) => self.refusal_beside_a_module(what, ""),
+            Refused::Command(name, Owner::Module(module)) => {
+                let by = format!(" by the module {module}");
+                self.refusal_beside_a_module(&format!("the command {name}"), &by)
+            }
+            Refused::Command(name, Owner::Server) => format!(
+                "{title} was not loaded: the command {name} is the server's own. Rename those that \
+                 {title} has in the configuration file, by lines such as rename-command {name} \"\""
             ),
             Refused::Bad(what) => format!("{title} was not loaded: {what}"),
         }
+    }
+
+    /// The line if another module, which `by` names or not, has `what`.
+    fn refusal_beside_a_module(&self, what: &str, by: &str) -> String {
+        let Self { title, commands, rivals, .. } = self;
+        format!(
+            "{title} was not loaded: {what} is taken{by}. Another module with the {commands} \
+             commands is loaded already ({rivals}, or {title} itself a second time), and a server \
+             can have only one: remove the loadmodule line of one of the two"
+        )
     }
 }
 
@@ -153,4 +168,29 @@ macro_rules! module {
             unsafe { $crate::entry::load(module, context, argv, argc) }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: Module = Module {
+        name: c"name",
+        title: "title",
+        version: Version::new("1.0.0", ["1", "0", "0"]),
+        commands: "SOME",
+        rivals: "rivals",
+        load: |_, _| Ok(()),
+    };
+
+    #[test]
+    fn a_refusal_names_the_owner_of_a_command_and_the_way_out() {
+        let refusal = |owner| MODULE.refusal(&Refused::Command("some.add".to_owned(), owner));
+        let of_module = refusal(Owner::Module("other".to_owned()));
+        assert!(of_module.contains("the command some.add is taken by the module other."));
+        assert!(of_module.contains("remove the loadmodule line"));
+        let of_server = refusal(Owner::Server);
+        assert!(of_server.contains("the command some.add is the server's own."));
+        assert!(of_server.ends_with("rename-command some.add \"\""));
+    }
 }

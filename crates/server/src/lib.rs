@@ -19,6 +19,7 @@
 //!   cluster     a node and its slots                     saving       saves on other threads
 //!   blocking    commands that wait                     dump         what RESTORE takes
 //!   packed      commands with packed items               ration       memory beyond `maxmemory`
+//!   owner       whose a command is
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound. A module on
@@ -51,6 +52,7 @@ pub mod key;
 pub mod lapse;
 pub mod location;
 pub mod log;
+mod owner;
 pub mod packed;
 pub mod queue;
 pub mod ration;
