@@ -30,7 +30,7 @@
 //! A small table would take wide slots for the sake of a size that it may never have. So an entry
 //! gets at most four bits more (three if D is more than eight splits away), and each generation
 //! before depth D - 4 adds 1/32 or 1/16 to B: 0.2 for a million items, 0.6 for 10^8. A table that
-//! is reserved far too large thus takes at most a fifth more than if its size were not known.
+//! is reserved far too large takes up to a fifth more for that.
 //!
 //! Entries that come after the table is full pay for being late. The first four generations beyond
 //! D get two bits more than plain, the next four three, and so on: together they add
@@ -79,10 +79,10 @@ const FIRST_LESS: u8 = 4;
 const FIRST_MIN: u8 = 18;
 /// The most bits that an entry gets ahead of the depth of a full table.
 const MAX_AHEAD: u8 = 4;
-/// Further ahead than this it gets one bit less: a table that is that far from full was probably
-/// reserved too large.
+/// An entry further ahead than this gets one bit less: a table that is that far from full was
+/// probably reserved too large.
 const FAR: u8 = 8;
-/// The bits that the first generation beyond that depth gets.
+/// The bits that the first generation beyond the depth of a full table gets.
 const LATE: u8 = 2;
 /// The fill of an average page at the number of items reserved. It varies by a fiftieth from page
 /// to page, and a page that splits early is half empty.
@@ -220,9 +220,15 @@ impl Schedule {
         UNEVEN * (first_page + later(1..=last.min(cells - 1))) + later(cells..=last)
     }
 
-    /// The most bits that an entry of a page gets that may be full.
+    /// The most bits that an entry gets in a table of up to 2^30 items, or of twice the number that
+    /// was reserved.
     pub fn widest(self) -> u8 {
-        (0..=PLAIN_DEPTHS.start).map(|depth| self.extra(Path(u64::MAX), depth)).max().unwrap_or(0)
+        let most_ahead = |eighths| Self::full_depth(eighths, Path(u64::MAX)).min(MAX_AHEAD);
+        match self {
+            Self::Endless => 1,
+            Self::Growing(eighths) => most_ahead(eighths).max(LATE),
+            Self::Fixed(eighths) => most_ahead(eighths),
+        }
     }
 
     /// The number of bits by which new entries with a payload may be shorter than planned, in a
