@@ -35,7 +35,7 @@
 //! Entries that come after the table is full pay for being late. The first four generations beyond
 //! D get two bits more than plain, the next four three, and so on: together they add
 //! 1/2 * 4 * (1/4 + 1/8 + ...) = 1 to B, however far the table grows. In a table that does not grow
-//! nothing comes after that, and its pages are only as full as the capacity fills them, 0.72 of
+//! nothing comes after that, and its pages are only as full as the capacity fills them, 0.73 of
 //! the most on average: B is 0.76 plus what small tables need.
 //!
 //! Cells are unequal, so each has its own D: cell c has 2^(c/8) times the items of the first. The

@@ -47,7 +47,7 @@ impl CellSize {
     /// All sizes.
     pub const ALL: [Self; 4] = [Self::One, Self::Two, Self::Four, Self::Eight];
 
-    /// The size of cells of `bytes` bytes; `None` if there is none.
+    /// The size of cells of `bytes` bytes; `None` unless `bytes` is 1, 2, 4 or 8.
     pub fn of(bytes: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|size| size.bytes() == bytes)
     }
