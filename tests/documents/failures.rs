@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::{env, fs};
 
 /// The programs that need no package of ours. crates/python/tests/test_recipes.py runs the others.
-const PROGRAMS: [&str; 16] = [
+const PROGRAMS: [&str; 18] = [
     "guard.py",
     "guard.rs",
     "blacklist.py",
@@ -16,6 +16,8 @@ const PROGRAMS: [&str; 16] = [
     "cluster.rs",
     "deleting.py",
     "deleting.rs",
+    "feed.py",
+    "feed.rs",
     "hot.py",
     "hot.rs",
     "local.rs",
@@ -28,12 +30,14 @@ const PROGRAMS: [&str; 16] = [
 
 /// Those that do not wait a minute for a server that may come back, as the client of cluster.rs
 /// does.
-const IMPATIENT: [&str; 10] = [
+const IMPATIENT: [&str; 12] = [
     "guard.py",
     "guard.rs",
     "blacklist.py",
     "blacklist.rs",
     "cluster.py",
+    "feed.py",
+    "feed.rs",
     "hot.py",
     "local.rs",
     "local-guard.rs",
@@ -137,17 +141,23 @@ fn promised(program: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
+/// Whether a program never fails with its server.
+fn fails_open(program: &str) -> bool {
+    program.starts_with("guard") || program.starts_with("feed")
+}
+
 /// Checks what programs print while the server fails. A guard answers as ever, only the number of
-/// its queries differs. The others may fail, but print nothing that is untrue.
+/// its queries differs, and a feed goes on, only its repeats differ: what differs is the last line.
+/// The others may fail, but print nothing that is untrue.
 fn check(fault: &str, outputs: &[(&str, Output)]) {
     for (program, output) in outputs {
         let (printed, errors) = (text(&output.stdout), text(&output.stderr));
         let promised = promised(program);
         let (answers, _) = promised.trim_end().rsplit_once('\n').unwrap_or_default();
         let is_right = match output.status.success() {
-            true if program.starts_with("guard") => printed.starts_with(answers),
+            true if fails_open(program) => printed.starts_with(answers),
             true => printed == promised,
-            false => !program.starts_with("guard") && promised.starts_with(&printed),
+            false => !fails_open(program) && promised.starts_with(&printed),
         };
         assert!(is_right, "{fault}: {program}: {}\n{printed}{errors}", output.status);
     }
@@ -188,7 +198,8 @@ fn no_recipe_denies_what_exists_or_spoils_a_filter_while_its_server_fails() {
         assert!(lasting(&mut db).is_subset(&keys), "{}: {keys:?}", fault.name);
     }
     server.pause();
-    let outputs = run(&["guard.py", "guard.rs", "blacklist.py"], &format!("redis://{address}"));
+    let programs = ["guard.py", "guard.rs", "blacklist.py", "feed.py", "feed.rs"];
+    let outputs = run(&programs, &format!("redis://{address}"));
     server.resume();
     check("a server that hangs", &outputs);
     let nobody = Port::free().expect("a free port");
@@ -229,7 +240,7 @@ fn recipes_print_the_same_with_each_protocol_and_with_decoded_replies() {
 fn a_value_of_another_type_keeps_no_recipe_from_the_right_answer() {
     let server = Server::with(Options { with_sketches: true, ..Options::default() });
     let mut db = server.connect();
-    for key in FILTERS.iter().chain(&["row:42", "absent:42", "{ids}:lock"]) {
+    for key in FILTERS.iter().chain(&["row:42", "absent:42", "{ids}:lock", "example:feed:7"]) {
         db.run(&format!("LPUSH {key} value"));
     }
     for program in PROGRAMS {

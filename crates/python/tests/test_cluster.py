@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,3 +98,17 @@ def test_without_transactions_a_push_ends_before_it_has_begun(nodes: list[Node])
     filter = Filter(1_000)
     filter.push(db.get_valkey_connection(db.get_node_from_key("other")), "other")
     assert Filter.pull(db, "other").dumps() == filter.dumps()
+
+
+def test_the_recipe_of_a_feed_runs_on_a_cluster(nodes: list[Node]) -> None:
+    """With the change that its page names."""
+    program = """
+import redis, runpy
+redis.Redis = redis.RedisCluster
+runpy.run_path("examples/recipes/feed.py")
+"""
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": str(root / "examples/recipes")}
+    words = [sys.executable, "-c", program, f"redis://127.0.0.1:{nodes[0].port}"]
+    done = subprocess.run(words, cwd=root, env=environment, capture_output=True, text=True)
+    assert done.stdout.endswith("shown twice: 0\n"), done.stdout + done.stderr
