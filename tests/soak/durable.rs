@@ -1,10 +1,9 @@
 //! A server with `appendfsync always` and a replica behind a link, disturbed in every way and
 //! checked in full again and again.
 
-use crate::counters::{Count, Counters};
+use crate::counters::Counters;
 use crate::player::{Player, SHARED, SHARED_RATE};
 use crate::rates::Rates;
-use crate::Time;
 use splitbloom_harness::{eventually, resident, Connection, Link, Random, Server};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -36,7 +35,7 @@ struct Soak {
     bytes_without_keys: i64,
 }
 
-pub fn run(seed: u64, time: &Time, counters: &Arc<Counters>, rates: &Arc<Rates>) {
+pub fn run(seed: u64, end: Instant, counters: &Arc<Counters>, rates: &Arc<Rates>) {
     let primary = Server::configured(&SETTINGS);
     let link = Link::to(primary.port());
     let replica = primary.replica_through(link.port(), &REPLICA_SETTINGS);
@@ -52,10 +51,10 @@ pub fn run(seed: u64, time: &Time, counters: &Arc<Counters>, rates: &Arc<Rates>)
         counters: counters.clone(),
     };
     soak.reserve_shared();
-    while !time.is_over() {
-        soak.play_until_a_census(time);
+    while Instant::now() < end {
+        soak.play_until_a_census(end);
         soak.census();
-        if counters.get(Count::Censuses).is_multiple_of(CENSUSES_PER_CLEARING) {
+        if counters.get("censuses").is_multiple_of(CENSUSES_PER_CLEARING) {
             soak.clear();
         }
         soak.report();
@@ -70,7 +69,7 @@ impl Soak {
     }
 
     /// The players run, each in a thread, while the server is disturbed.
-    fn play_until_a_census(&mut self, time: &Time) {
+    fn play_until_a_census(&mut self, end: Instant) {
         let is_over = AtomicBool::new(false);
         let players = std::mem::take(&mut self.players);
         scope(|threads| {
@@ -87,7 +86,7 @@ impl Soak {
             for _ in 0..DISTURBANCES_PER_CENSUS {
                 sleep(CALM);
                 // If one player fails, stop the others too.
-                if time.is_over() || players.iter().any(Mutex::is_poisoned) {
+                if Instant::now() > end || players.iter().any(Mutex::is_poisoned) {
                     break;
                 }
                 self.disturb();
@@ -102,13 +101,13 @@ impl Soak {
         match self.random.below(100) {
             0..=19 => {
                 db.line("BGSAVE");
-                self.counters.add(Count::Snapshots, 1);
+                self.counters.add("BGSAVE", 1);
             }
             20..=39 => {
                 let preamble = *self.random.pick(&["yes", "no"]);
                 db.run(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
                 db.line("BGREWRITEAOF");
-                self.counters.add(Count::Rewrites, 1);
+                self.counters.add("BGREWRITEAOF", 1);
             }
             40..=64 => {
                 let load = *self.random.pick(&["disabled", "swapdb"]);
@@ -117,21 +116,21 @@ impl Soak {
                 let backlog = *self.random.pick(&["16kb", "16mb"]);
                 db.run(&format!("CONFIG SET repl-backlog-size {backlog}"));
                 self.link.cut_after(self.random.below(200_000));
-                self.counters.add(Count::Cuts, 1);
+                self.counters.add("cuts of the link to the replica", 1);
             }
             65..=79 => {
                 self.primary.restart();
-                self.counters.add(Count::Kills, 1);
+                self.counters.add("kill -9 of the primary", 1);
             }
             80..=89 => {
                 let command = *self.random.pick(&["SHUTDOWN SAVE", "SHUTDOWN NOSAVE"]);
                 self.primary.shut_down(command);
                 self.primary.start_again();
-                self.counters.add(Count::CleanRestarts, 1);
+                self.counters.add("clean restarts of the primary", 1);
             }
             _ => {
                 self.replica.restart();
-                self.counters.add(Count::ReplicaKills, 1);
+                self.counters.add("kill -9 of the replica", 1);
             }
         }
     }
@@ -154,7 +153,7 @@ impl Soak {
                     let missing = known.family.missing_items(&mut db, key, range.clone());
                     assert_eq!(missing, 0, "{key}: false negatives in {range:?}");
                 }
-                self.counters.add(Count::ItemsInCensuses, known.count());
+                self.counters.add("items looked up in censuses", known.count());
             }
         }
         let keys: usize = players.iter().map(|player| player.model.keys.len()).sum();
@@ -169,15 +168,15 @@ impl Soak {
         if self.random.percent(50) {
             db.run("DEBUG RELOAD");
             assert_eq!(db.digest_of_everything(), digest);
-            self.counters.add(Count::Reloads, 1);
+            self.counters.add("DEBUG RELOAD", 1);
             compared += 1;
         }
         drop(players);
         self.primary.check_health();
         self.replica.check_health();
         assert!(!self.replica.log().contains("CRITICAL"), "{}", self.replica.log());
-        self.counters.add(Count::Digests, compared);
-        self.counters.add(Count::Censuses, 1);
+        self.counters.add("digests of whole servers compared", compared);
+        self.counters.add("censuses", 1);
     }
 
     /// Deletes everything; all memory must be returned.
@@ -195,24 +194,18 @@ impl Soak {
         eventually("all memory is returned", || holds_nothing(&mut db, self.bytes_without_keys));
         let mut db = self.replica.connect();
         eventually("the replica's memory is returned", || db.info_number("bf", "bf_filters") == 0);
-        self.counters.add(Count::MemoryReturned, 1);
+        self.counters.add("times all memory was returned", 1);
         self.reserve_shared();
     }
 
     fn report(&self) {
         let seconds = self.start.elapsed().as_secs();
         println!(
-            "{:>3}:{:02}  {} commands, {} items, {} kills, {} restarts, {} cuts, {} saves, {} \
-             censuses, resident {} MiB",
+            "{:>3}:{:02}  {} commands, {} censuses, resident {} MiB",
             seconds / 60,
             seconds % 60,
-            self.counters.get(Count::Commands),
-            self.counters.get(Count::Items),
-            self.counters.get(Count::Kills) + self.counters.get(Count::ReplicaKills),
-            self.counters.get(Count::CleanRestarts),
-            self.counters.get(Count::Cuts),
-            self.counters.get(Count::Snapshots) + self.counters.get(Count::Rewrites),
-            self.counters.get(Count::Censuses),
+            self.counters.get("commands answered"),
+            self.counters.get("censuses"),
             resident(self.primary.process()) >> 20
         );
     }

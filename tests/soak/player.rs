@@ -7,7 +7,7 @@
 mod counting;
 mod moves;
 
-use crate::counters::{Count, Counters};
+use crate::counters::Counters;
 use crate::model::{Known, Model};
 use crate::rates::Rates;
 use splitbloom_harness::{Connection, Family, Random, Reply};
@@ -69,7 +69,7 @@ impl Player {
     /// Runs one random action. If the server is down, the next one waits for it.
     pub fn play(&mut self) {
         if self.act().is_err() {
-            self.counters.add(Count::RepliesLost, 1);
+            self.counters.add("replies lost", 1);
             self.db = None;
             sleep(PAUSE);
         }
@@ -138,7 +138,7 @@ impl Player {
         } else {
             assert_eq!(good, numbers.end - numbers.start, "{reply}");
         }
-        self.counters.add(Count::Items, good);
+        self.counters.add("items acknowledged", good);
         numbers.start..numbers.start + good
     }
 
@@ -148,13 +148,13 @@ impl Player {
 
     fn replace(&mut self, key: &str, known: Known) {
         if self.model.keys.insert(key.to_owned(), known).is_some() {
-            self.counters.add(Count::KeysDeleted, 1);
+            self.counters.add("keys deleted, expired or overwritten", 1);
         }
     }
 
     fn check_deleted(&mut self, key: &str) -> Played {
         self.model.keys.remove(key);
-        self.counters.add(Count::KeysDeleted, 1);
+        self.counters.add("keys deleted, expired or overwritten", 1);
         assert_eq!(self.ask(&["EXISTS", key])?.to_string(), ":0", "{key} was deleted");
         let sample = self.ask(&["BF.EXISTS", key, "a"])?;
         assert_eq!(sample.to_string(), ":0", "{key} was deleted");
@@ -196,7 +196,7 @@ impl Player {
         match db.try_call(words.chain(rest)) {
             Ok(Reply::Error(text)) if text.starts_with("LOADING ") => Err(Lost),
             Ok(reply) => {
-                self.counters.add(Count::Commands, 1);
+                self.counters.add("commands answered", 1);
                 Ok(reply)
             }
             Err(_) => {

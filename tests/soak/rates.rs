@@ -1,7 +1,6 @@
 //! Measured false-positive rates, by requested error rate.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Mutex;
 
 /// A non-scaling filter at its capacity is within 3 % of the requested rate (measured by `make
@@ -54,19 +53,8 @@ impl Rates {
             let requested: f64 = rate.parse().expect("a number");
             let most = requested * TOLERANCE + DEVIATIONS * measured.standard_error(requested);
             let mean = measured.mean();
+            println!("  requested {rate}, measured {mean:.2e}, at most {most:.2e}");
             assert!(mean <= most, "requested {rate}, measured {mean}");
         }
-    }
-}
-
-impl fmt::Display for Rates {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "  requested rate     lookups    measured (one standard error)")?;
-        for (rate, measured) in self.0.lock().expect("no thread panics with the lock held").iter() {
-            let error = measured.standard_error(rate.parse().expect("a number"));
-            let (mean, asked) = (measured.mean(), measured.asked);
-            writeln!(out, "  {rate:>14} {asked:>11}    {mean:.2e} ± {error:.1e}")?;
-        }
-        Ok(())
     }
 }

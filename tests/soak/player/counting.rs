@@ -1,7 +1,6 @@
 //! The actions of a player on counting filters.
 
 use super::{Played, Player};
-use crate::counters::Count;
 use crate::model::{Known, RATES};
 use splitbloom_harness::{item, Family};
 
@@ -57,7 +56,7 @@ impl Player {
         for (number, answer) in numbers.zip(answers) {
             if answer == 1 {
                 self.known(key).add(number..number + 1);
-                self.counters.add(Count::Items, 1);
+                self.counters.add("items acknowledged", 1);
             }
         }
         Ok(())
@@ -69,7 +68,7 @@ impl Player {
         for (number, answer) in sample.iter().zip(reply.elements()) {
             if answer.integer() == 1 {
                 self.known(key).add_copy(*number);
-                self.counters.add(Count::Items, 1);
+                self.counters.add("items acknowledged", 1);
             }
         }
         Ok(())
@@ -98,7 +97,7 @@ impl Player {
             let reply =
                 self.change_with(&[key], &["CF.DEL", key], std::iter::once(item(number)))?;
             assert_eq!(reply.to_string(), ":1", "{key}: {number} was there");
-            self.counters.add(Count::CopiesDeleted, 1);
+            self.counters.add("copies deleted", 1);
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! The actions of a player, each with the reply that it must get.
 
 use super::{Played, Player, SHARED};
-use crate::counters::Count;
 use crate::model::{Known, RATES};
 use splitbloom_harness::{absent_item, item, Family};
 use std::thread::sleep;
@@ -92,7 +91,7 @@ impl Player {
         let reply = self.ask_with(&[&look_up, key], sample.iter().copied().map(item))?;
         let all_present = reply.elements().iter().all(|answer| answer.integer() == 1);
         assert!(all_present, "{key}: a false negative: {sample:?} {reply}");
-        self.counters.add(Count::ItemsAsked, sample.len() as u64);
+        self.counters.add("items looked up by the players", sample.len() as u64);
         match self.family_of(key) {
             Family::Bloom => Ok(()),
             Family::Counting => self.count_copies(key, &sample),
