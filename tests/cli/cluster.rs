@@ -56,28 +56,6 @@ fn a_partitioned_filter_is_one_filter_to_every_client() {
 }
 
 #[test]
-fn a_key_is_found_on_its_node_only_if_redirects_are_followed() {
-    let cluster = Cluster::form(3, 0);
-    // Whichever node is asked, some of these are elsewhere.
-    let mut elsewhere = 0;
-    for key in ["a", "b", "c", "d"] {
-        let load = ["load", key, "--cluster", "--error=1e-9"];
-        let run = on_cluster(&cluster, &load).run_with(b"x\ny\n");
-        assert_eq!(run.stdout, "2 items, 2 new\n", "{run:?}");
-        let run = on_cluster(&cluster, &["check", key]).run_with(b"x\n");
-        match run.code {
-            0 => assert_eq!(run.stdout, "x\n"),
-            code => {
-                elsewhere += 1;
-                assert_eq!(code, 4, "{run:?}");
-                assert!(run.stderr.contains("--cluster goes there"), "{run:?}");
-            }
-        }
-    }
-    assert!(elsewhere > 0);
-}
-
-#[test]
 fn no_item_is_lost_while_slots_move() {
     let (cluster, work) = (Cluster::form(3, 0), Folder::new());
     let file = work.file("items", lines(0..300_000).as_bytes());

@@ -76,13 +76,6 @@ fn a_check_of_a_file_names_the_commands_for_files() {
 }
 
 #[test]
-fn a_command_that_does_not_exist_is_wrong_usage() {
-    let run = tool(&["fly"]).run();
-    assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("unrecognized subcommand"), "{run:?}");
-}
-
-#[test]
 fn a_number_out_of_range_is_refused_with_those_that_are_allowed() {
     for (arguments, allowed) in [
         (["build", "--capacity", "0"], "from 1 to 1099511627776"),

@@ -4,21 +4,6 @@ use crate::tool::{tool, tool_on, url, Folder, Runs};
 use splitbloom_harness::samples::OF_VALKEY_BLOOM;
 use splitbloom_harness::Server;
 
-#[test]
-fn info_describes_a_filter_of_either_kind() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE users 0.001 20000");
-    db.run("BF.MADD users a b c");
-    db.run("CF.ADD bag a");
-    let text = tool_on(&server, &["info", "users"]).prints();
-    for line in ["Capacity                      20 000", "  Hashes            10"] {
-        assert!(text.lines().any(|other| other == line), "{line}\n{text}");
-    }
-    let json = tool_on(&server, &["info", "bag", "--json"]).prints();
-    assert!(json.contains("\"Number of items inserted\": 1,"), "{json}");
-}
-
 /// Its type has another name.
 #[test]
 fn a_filter_from_valkey_bloom_is_one_to_every_command() {

@@ -154,34 +154,6 @@ fn a_counting_filter_counts_what_is_loaded_until_it_is_unloaded() {
 }
 
 #[test]
-fn a_load_that_is_killed_goes_on_and_loses_nothing() {
-    let (server, work) = (Server::start(), Folder::new());
-    let file = work.file("items", lines(0..5_000_000).as_bytes());
-    let checkpoint = work.path("done");
-    let words = ["load", "seen", &file, "--checkpoint", &checkpoint, "--connections", "2"];
-    // The filter is a table, which takes its time.
-    let mut killed = tool_on(&server, &words);
-    let mut killed = killed.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
-    eventually("the load has begun", || work.names().contains(&"done".to_owned()));
-    server.pause();
-    assert!(killed.try_wait().expect("a status").is_none(), "it has ended too early");
-    killed.kill().expect("it is running");
-    killed.wait().expect("it is dead");
-    server.resume();
-
-    let text = tool_on(&server, &words).prints();
-    let before = text.strip_prefix("5000000 items (").and_then(|rest| rest.split_once(' '));
-    let before = before.and_then(|(before, _)| before.parse::<u64>().ok());
-    assert!(before.is_some_and(|before| before > 0), "{text}");
-    assert!(!work.names().contains(&"done".to_owned()), "it is complete");
-    let missing = ["check", "seen", &file, "--missing", "--count"];
-    assert_eq!(tool_on(&server, &missing).prints(), "0\n");
-    // Again from the start, since there is no checkpoint.
-    let text = tool_on(&server, &words).prints();
-    assert_eq!(text, "5000000 items, 0 new\n");
-}
-
-#[test]
 fn a_checkpoint_of_another_load_is_refused() {
     let (server, work) = (Server::start(), Folder::new());
     let mut db = server.connect();

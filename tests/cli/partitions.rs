@@ -48,23 +48,6 @@ fn a_wrong_number_of_partitions_is_an_error() {
     assert_eq!(tool_on(&server, &check).prints(), "10000\n");
 }
 
-#[test]
-fn a_missing_partition_is_an_error() {
-    let (server, work, file) = filled();
-    server.connect().run("UNLINK users:{5}");
-    for command in [
-        ["check", "users", &file].as_slice(),
-        &["load", "users", &file],
-        &["load", "users", &file, "--capacity=20000"],
-        &["load", "users", &file, "--checkpoint", &work.path("done")],
-    ] {
-        let words = [command, &["--partitions=16"]].concat();
-        let error = tool_on(&server, &words).error(6);
-        assert!(error.contains("users:{5} does not exist"), "{command:?}: {error}");
-    }
-    assert_eq!(server.connect().ask("DBSIZE"), ":15");
-}
-
 /// Each partition, even one without an item.
 #[test]
 fn a_load_without_parameters_creates_every_partition() {

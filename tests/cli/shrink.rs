@@ -1,99 +1,10 @@
 //! `splitbloom shrink`, `pull --shrink` and `push --shrink`.
 
 use crate::tool::{tool, tool_on, url, Folder, Runs};
-use splitbloom_harness::{add_items, missing_items, Connection, Random, Server};
+use splitbloom_harness::{add_items, missing_items, Connection, Server};
 use std::fs;
 
 const SEED: &str = "0123456789abcdef";
-
-/// A filter as it is reserved, and how many items come.
-struct Shape {
-    rate: String,
-    capacity: u64,
-    growth: &'static str,
-    items: u64,
-}
-
-impl Shape {
-    /// Rates from 0.25 to 1e-9, capacities from 1 to 10^8, most of them large and far from full.
-    /// Each item of a large filter may touch a segment of 64 KiB, so there are few of those.
-    fn random(random: &mut Random) -> Self {
-        let rate = 10f64.powf(-9.0 + (9.0 + 0.25f64.log10()) * share(random));
-        let capacity = 10f64.powf(8.0 * share(random).sqrt()) as u64;
-        let most = if capacity < 1_000_000 { 1_500 } else { 60 };
-        let items = ((capacity as f64 * share(random).powi(2)) as u64).min(most);
-        let growth = *random.pick(&["", " NONSCALING"]);
-        Self { rate: rate.to_string(), capacity, growth, items }
-    }
-
-    fn reserve(&self, db: &mut Connection, key: &str, capacity: u64) {
-        let Self { rate, growth, .. } = self;
-        assert_eq!(
-            db.ask(&format!("BF.RESERVE {key} {rate} {capacity}{growth} SEED {SEED}")),
-            "+OK"
-        );
-    }
-}
-
-/// From 0 to 1.
-fn share(random: &mut Random) -> f64 {
-    random.below(1 << 32) as f64 / 2f64.powi(32)
-}
-
-/// Adds items, and returns those that were new.
-fn add(db: &mut Connection, key: &str, items: &[String]) -> Vec<String> {
-    if items.is_empty() {
-        return Vec::new();
-    }
-    let command = ["BF.MADD", key].into_iter().chain(items.iter().map(String::as_str));
-    let replies = db.call(command);
-    let new = items.iter().zip(replies.elements()).filter(|(_, reply)| reply.integer() == 1);
-    new.map(|(item, _)| item.clone()).collect()
-}
-
-#[test]
-fn a_shrunk_filter_is_the_one_reserved_smaller_on_the_server_and_in_the_file() {
-    let (server, folder) = (Server::start(), Folder::new());
-    let mut db = server.connect();
-    let mut random = Random::seeded(32);
-    let mut smaller = 0;
-    for number in 0..200 {
-        let shape = Shape::random(&mut random);
-        let items: Vec<String> = (0..shape.items).map(|item| format!("{number}:{item}")).collect();
-        db.run("FLUSHALL");
-        // The size that these items get.
-        shape.reserve(&mut db, "tried", shape.capacity);
-        add(&mut db, "tried", &items);
-        let roomier = (shape.capacity as f64 * share(&mut random).powi(4)) as u64;
-        let wanted = match random.percent(50) {
-            true => String::new(),
-            false => format!(" CAPACITY {}", roomier.max(shape.items).max(1)),
-        };
-        let capacity = db.line(&format!("BF.SHRINK tried{wanted}")).integer() as u64;
-        assert!(capacity >= shape.items && capacity <= shape.capacity, "{capacity}");
-        // False positives of the smaller filter are left out, so that both count the same items.
-        shape.reserve(&mut db, "small", capacity);
-        let items = add(&mut db, "small", &items);
-        shape.reserve(&mut db, "large", shape.capacity);
-        assert_eq!(add(&mut db, "large", &items), items);
-
-        let what = format!("{} {} to {capacity}", shape.rate, shape.capacity);
-        if capacity < shape.capacity {
-            smaller += 1;
-            let [large, small, shrunk] = ["large", "small", "shrunk"].map(|name| folder.path(name));
-            let pull = |key, file| tool_on(&server, &["pull", key, "-o", file]).prints();
-            pull("large", &large);
-            pull("small", &small);
-            let text = capacity.to_string();
-            tool(&["shrink", &large, "--capacity", &text, "-o", &shrunk]).prints();
-            assert!(fs::read(&shrunk).unwrap() == fs::read(&small).unwrap(), "{what}: files");
-        }
-        let reply = db.line(&format!("BF.SHRINK large CAPACITY {capacity}"));
-        assert_eq!(reply.integer() as u64, capacity, "{what}");
-        assert_eq!(db.digest("large"), db.digest("small"), "{what}: keys");
-    }
-    assert!(smaller > 100, "{smaller} of 200 have a smaller size");
-}
 
 /// A filter of 4 MB of which a hundredth is used.
 fn roomy(db: &mut Connection) {
@@ -135,6 +46,12 @@ fn only_what_is_in_a_filter_is_pulled_and_pushed_and_the_key_stays_as_it_is() {
         let info = tool_on(&server, &words).prints();
         assert!(shrinks(&info) && info.contains("\nSize if shrunk"), "{info}");
     }
+
+    let roomier = folder.path("roomier");
+    tool(&["shrink", &whole, "-o", &roomier, "--capacity", "100000"]).prints();
+    tool_on(&server, &["push", &roomier, "roomier"]).prints();
+    db.run("BF.SHRINK roomy CAPACITY 100000");
+    assert_eq!(db.digest("roomier"), db.digest("roomy"));
 }
 
 #[test]

@@ -156,23 +156,6 @@ fn a_lost_partition_is_an_error_for_its_own_items() {
 }
 
 #[test]
-fn a_filter_is_not_taken_for_one_with_another_number_of_partitions() {
-    let cluster = Cluster::form(3, 0);
-    let mut users = reserved(&cluster, "users", 16);
-    for fewer in [1, 8] {
-        let partitions = Partitions::new(fewer).expect("a power of two");
-        let opened = PartitionedFilter::connect(&cluster.urls(), "users", partitions);
-        let key = format!("users:{{{fewer}}}").into_bytes();
-        assert!(matches!(opened, Err(Error::MorePartitions(above)) if above == key));
-    }
-    let mut more = filter(&cluster, "users", 32);
-    let upper: Vec<Vec<u8>> = more.keys()[16..].to_vec();
-    assert!(matches!(more.check(), Err(Error::Missing(keys)) if keys == upper));
-    users.delete().expect("all partitions");
-    filter(&cluster, "users", 8); // it may be created
-}
-
-#[test]
 fn a_migrating_slot_is_followed() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 2);
@@ -280,33 +263,6 @@ fn writes_over_a_lost_connection_are_not_acknowledged() {
     all_good(users.mexists(&items));
     assert_eq!(users.wait(1, SOON), Acknowledged::No);
     all_good(users.madd(&items));
-    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
-}
-
-#[test]
-fn writes_that_no_replica_has_stay_unacknowledged_however_often_wait_is_called() {
-    let cluster = Cluster::form(1, 1);
-    let mut users = reserved(&cluster, "users", 4);
-    cluster.server(1).pause();
-    assert!(users.add("alice").expect("a reply"));
-    for _ in 0..3 {
-        assert_eq!(users.wait(1, SOON), Acknowledged::No);
-    }
-    cluster.server(1).resume();
-    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
-}
-
-#[test]
-fn writes_lost_with_a_connection_stay_unacknowledged_until_something_is_resent() {
-    let cluster = Cluster::form(1, 1);
-    let mut users = reserved(&cluster, "users", 4);
-    assert!(users.add("alice").expect("a reply"));
-    let mut primary = cluster.nodes()[0].connect();
-    primary.run("CLIENT KILL TYPE normal SKIPME yes");
-    for _ in 0..3 {
-        assert_eq!(users.wait(1, SOON), Acknowledged::No);
-    }
-    assert!(!users.add("alice").expect("a reply"));
     eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
 }
 

@@ -3,7 +3,6 @@
 
 mod atomic;
 mod client;
-mod failover;
 mod follower;
 mod python;
 mod slots;
