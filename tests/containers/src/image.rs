@@ -15,30 +15,6 @@ fn setting(server: &Server, name: &str) -> String {
 }
 
 #[test]
-fn the_commands_work_for_an_ordinary_client_outside() {
-    let server = Server::start(image(&[]));
-    let mut db = server.connect();
-    let mut ask = |line: &str| -> Value {
-        let mut words = line.split(' ');
-        let mut command = cmd(words.next().expect("a command"));
-        words.for_each(|word| {
-            command.arg(word);
-        });
-        command.query(&mut db).expect(line)
-    };
-    assert_eq!(ask("BF.RESERVE seen 0.001 1000000"), Value::Okay);
-    assert_eq!(
-        ask("BF.MADD seen alice bob alice"),
-        Value::Array(vec![Value::Int(1), Value::Int(1), Value::Int(0)])
-    );
-    assert_eq!(ask("BF.ADD seen carol"), Value::Int(1));
-    assert_eq!(ask("BF.EXISTS seen carol"), Value::Int(1));
-    assert_eq!(ask("BF.EXISTS seen dave"), Value::Int(0));
-    assert_eq!(ask("BF.CARD seen"), Value::Int(3));
-    assert_eq!(ask("BF.INFO seen CAPACITY"), Value::Array(vec![Value::Int(1_000_000)]));
-}
-
-#[test]
 fn the_server_is_not_root_and_owns_its_folder() {
     let server = Server::start(image(&[]));
     let (status, _) = server.run(&["cat", "/proc/1/status"]);

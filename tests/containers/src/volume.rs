@@ -59,17 +59,6 @@ fn a_new_container_on_the_same_volume_has_everything() {
 }
 
 #[test]
-fn a_restarted_container_has_everything() {
-    let volume = Volume::new("restarted");
-    let server = Server::start(volume.in_use(image(&[])));
-    fill(&server);
-    server.stop();
-    server.start_again();
-    assert_everything_is_present(&server);
-    drop(server);
-}
-
-#[test]
 fn a_killed_container_has_everything_in_its_append_only_file() {
     let volume = Volume::new("killed");
     let arguments = ["--appendonly", "yes", "--appendfsync", "always"];
