@@ -1,8 +1,8 @@
 //! What holds for every command, by one table: flags, categories, keys and access to them,
 //! documentation; who may call it, and where the server refuses it.
 
-use crate::errors::{Traces, WRONG_TYPE};
-use splitbloom_harness::{Connection, Family, Options, Reply, Server};
+use crate::errors::WRONG_TYPE;
+use splitbloom_harness::{Connection, Family, Options, Reply, Server, Traces};
 use std::fs;
 
 /// A command as documented.
@@ -278,31 +278,6 @@ fn a_server_starts_with_rules_on_every_category_of_redisbloom_where_modules_have
     fs::remove_dir_all(folder).expect("the folder can be removed");
 }
 
-/// No module can help it, as docs/migrate.md says.
-#[test]
-fn a_rule_on_a_command_that_the_server_lacks_stops_the_start_and_is_named() {
-    for rule in ["+cms.query", "-topk.add", "+@search"] {
-        let user = format!("user app on nopass ~* {rule}");
-        let log = Server::refusal(Options::settings(&[&user]));
-        assert!(log.contains(rule), "{rule}: {log}");
-    }
-}
-
-/// So none of its rules on commands has to be removed.
-#[test]
-fn every_bloom_and_cuckoo_command_of_redisbloom_can_be_named_in_a_rule() {
-    const BLOOM: &str = "reserve add madd insert exists mexists scandump loadchunk info card debug";
-    const CUCKOO: &str = "reserve add addnx insert insertnx exists mexists count del scandump \
-                          loadchunk info compact debug";
-    let server = Server::start();
-    let mut db = server.connect();
-    for (family, names) in [("bf", BLOOM), ("cf", CUCKOO)] {
-        for name in names.split_whitespace() {
-            db.run(&format!("ACL SETUSER app +{family}.{name}"));
-        }
-    }
-}
-
 #[test]
 fn a_user_may_call_just_the_commands_for_which_it_has_access_to_the_key() {
     let server = Server::start();
@@ -314,21 +289,6 @@ fn a_user_may_call_just_the_commands_for_which_it_has_access_to_the_key() {
     check("%W~*", &|row| row.writes() && !row.reads_other_keys());
     check("~other:*", &|_| false);
     check("resetkeys", &|_| false);
-}
-
-/// As docs/security.md says.
-#[test]
-fn a_user_who_may_only_write_keys_learns_from_an_add_what_was_present() {
-    let server = Server::strict(&[]);
-    server.connect().converse(&[
-        ("BF.ADD k a", ":1"),
-        ("ACL SETUSER adds on nopass +@all %W~*", "+OK"),
-        ("AUTH adds any", "+OK"),
-        ("BF.ADD k a", ":0"),
-        ("BF.ADD k b", ":1"),
-        ("BF.MADD k a b c", "[:0, :0, :1]"),
-        ("BF.INSERT k NOCREATE ITEMS c d", "[:0, :1]"),
-    ]);
 }
 
 #[test]
@@ -348,32 +308,6 @@ fn every_command_is_documented() {
         let all = arguments.elements().len();
         let fewest = if row.arity < 0 { 1 } else { row.arity as usize - 1 };
         assert!(all >= fewest, "{}: {arguments}", row.name);
-    }
-}
-
-#[test]
-fn the_options_are_documented() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for (names, tokens) in [
-        ("bf.reserve", "EXPANSION NONSCALING EX"),
-        ("bf.insert", "CAPACITY ERROR EXPANSION NOCREATE EX ITEMS"),
-        ("bf.info", "CAPACITY SIZE FILTERS ITEMS EXPANSION FULL"),
-        ("bf.keys", "PARTITIONS ITEMS"),
-        ("bf.changes", "COUNT BLOCK ALSO"),
-        ("cf.reserve", "BUCKETSIZE MAXITERATIONS EXPANSION ERROR EX SEED"),
-        ("cf.insert cf.insertnx", "CAPACITY EX NOCREATE ITEMS"),
-        ("cf.info", "FULL"),
-        ("bf.packadd cf.packadd", "FIXED LINES PREFIXED BITS NOCREATE"),
-        ("bf.packexists cf.packexists", "FIXED LINES PREFIXED MUSTEXIST"),
-        ("cf.packdel", "FIXED LINES PREFIXED BITS"),
-    ] {
-        for name in names.split(' ') {
-            let docs = db.ask(&format!("COMMAND DOCS {name}"));
-            for token in tokens.split(' ') {
-                assert!(docs.contains(&format!("$token, ${token}")), "{token} in {docs}");
-            }
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use splitbloom_harness::kinds::{kinds, Command, Kind, PLACES};
 use splitbloom_harness::samples::{payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
-use splitbloom_harness::{stopped_server_with_log, words, Options, Primary, Server};
+use splitbloom_harness::{encoded, stopped_server_with_log, words, Options, Primary, Server};
 
 /// Loads a file of which commands are refused.
 const WAY_OUT: &str = "bf.aof-load-damaged yes";
@@ -53,7 +53,7 @@ fn no_file_with_a_damaged_bit_denies_an_item_without_a_word() {
     let kinds = kinds();
     let mut file = Vec::new();
     for (_, _, commands) in each_damaged(&kinds) {
-        commands.iter().for_each(|command| write(&mut file, command));
+        commands.iter().for_each(|command| file.extend(encoded(command)));
     }
     let mut server = stopped_server_with_log(tolerant().and_settings(&[WAY_OUT]), &file);
     server.start_again();
@@ -139,8 +139,8 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     let base = server.folder().join("appendonlydir/appendonly.aof.1.base.aof");
     for (commands, reason) in refusals() {
         let mut file = Vec::new();
-        commands.iter().for_each(|command| write(&mut file, command));
-        write(&mut file, &words("BF.ADD k later"));
+        commands.iter().for_each(|command| file.extend(encoded(command)));
+        file.extend(encoded(words("BF.ADD k later")));
         std::fs::write(&base, &file).expect("a file");
         let (status, log) = server.start_in_vain();
         assert_eq!(status, Some(1), "{log}");
@@ -151,12 +151,12 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     // Within a transaction, too.
     let transaction = ["MULTI", "BF.ADD k a", "BF.INSERT l NOCREATE ITEMS a", "EXEC"];
     let mut file = Vec::new();
-    transaction.iter().for_each(|line| write(&mut file, &words(line)));
+    transaction.iter().for_each(|line| file.extend(encoded(words(line))));
     std::fs::write(&base, &file).expect("a file");
     assert_eq!(server.start_in_vain().0, Some(1));
     // A command of too few words reads beyond none of them, whether the server looks or not.
     let mut file = Vec::new();
-    write(&mut file, &words("BF.ADD k"));
+    file.extend(encoded(words("BF.ADD k")));
     std::fs::write(&base, &file).expect("a file");
     let (status, log) = server.start_in_vain();
     assert_eq!(status, Some(1));
@@ -170,8 +170,8 @@ fn a_refusal_in_a_script_in_a_file_is_named_as_such_and_does_not_stop_the_start(
     let script = "redis.pcall('BF.LOADCHUNK', KEYS[1], 7, 'hidden')";
     let mut file = Vec::new();
     let command = [b"EVAL", script.as_bytes(), b"1", KEY].map(Vec::from);
-    write(&mut file, &command.to_vec());
-    write(&mut file, &words("BF.ADD k later"));
+    file.extend(encoded(&command));
+    file.extend(encoded(words("BF.ADD k later")));
     let mut server = stopped_server_with_log(Options::default(), &file);
     server.start_again();
     let log = server.log();
@@ -225,7 +225,7 @@ fn a_damaged_value_in_a_file_or_a_stream_is_never_without_a_word() {
         }
     }
     let mut file = Vec::new();
-    damaged.iter().for_each(|command| write(&mut file, command));
+    damaged.iter().for_each(|command| file.extend(encoded(command)));
     let mut server = stopped_server_with_log(tolerant(), &file);
     server.start_again();
     let replica = Server::with(tolerant());
@@ -262,14 +262,4 @@ fn a_value_that_the_module_refuses_is_named_by_its_key() {
 /// Commands may be refused on the server, which does not die of it.
 fn tolerant() -> Options {
     Options { provokes_replay_errors: true, ..Options::default() }
-}
-
-/// Adds a command to an append-only file.
-fn write(file: &mut Vec<u8>, command: &Command) {
-    file.extend(format!("*{}\r\n", command.len()).bytes());
-    for word in command {
-        file.extend(format!("${}\r\n", word.len()).bytes());
-        file.extend(word);
-        file.extend(b"\r\n");
-    }
 }

@@ -36,18 +36,29 @@ fn filters_and_sketches_are_loaded_side_by_side() {
 
 /// Clients that cache replies ask COMMAND INFO. Keys are signalled at the end of a slice.
 #[test]
-fn lookups_may_be_cached_and_what_depends_on_memory_may_not() {
+fn lookups_may_be_cached_and_writes_are_refused_at_maxmemory_with_one_exception_each() {
     let server = server();
     let mut db = server.connect();
     let names = db.run("COMMAND LIST FILTERBY MODULE sketch");
-    let names = names.elements().iter().map(|name| name.text());
-    let varying = names.filter(|name| {
+    let (mut varying, mut without_limit) = (Vec::new(), Vec::new());
+    for name in names.elements().iter().map(|name| name.text()) {
         let info = db.run(&format!("COMMAND INFO {name}"));
-        let info = info.elements()[0].elements();
-        let is_read = info[2].to_string().contains("readonly");
-        is_read && info[7].to_string().contains("nondeterministic_output")
-    });
-    assert_eq!(varying.collect::<Vec<_>>(), ["tdigest.info"]);
+        let [flags, tips] = [2, 7].map(|field| info.elements()[0].elements()[field].to_string());
+        assert_ne!(flags.contains("readonly"), flags.contains("write"), "{name}: {flags}");
+        if flags.contains("write") && !flags.contains("denyoom") {
+            without_limit.push(name);
+        } else if flags.contains("readonly") && tips.contains("nondeterministic_output") {
+            varying.push(name);
+        }
+    }
+    assert_eq!(
+        (varying.join(" "), without_limit.join(" ")),
+        ("tdigest.info".into(), "tdigest.reset".into())
+    );
+    db.converse(&[
+        ("COMMAND GETKEYS CMS.MERGE sum 2 a b WEIGHTS 1 2", "[$sum, $a, $b]"),
+        ("COMMAND GETKEYS CMS.INCRBY k a 1", "[$k]"),
+    ]);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What RedisBloom has accepted comes in its stream and its append-only file, and is accepted here.
 
 use crate::module::server;
-use splitbloom_harness::{stopped_server_with_log, words, Connection, Options, Primary, Server};
+use splitbloom_harness::{
+    encoded, stopped_server_with_log, words, Connection, Options, Primary, Server,
+};
 
 /// Commands that RedisBloom accepts (2.8, on Redis 7.4 to 8.6), beyond the limits of new values or
 /// in another form.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 20] = [
     "CMS.INITBYPROB by-bounds 0x1p-7 0x1p-4",
     "CMS.INITBYDIM deep 5 100000",
     "CMS.INCRBY deep a 3",
@@ -20,6 +22,10 @@ const COMMANDS: [&str; 16] = [
     "TDIGEST.CREATE overflown COMPRESSION 4294967301",
     "TDIGEST.ADD overflown 0x1p+2",
     "TDIGEST.MERGE merged 1 d COMPRESSION 1000000 x",
+    "TDIGEST.MERGE to 1 d x COMPRESSION 50 COMPRESSION y",
+    "TDIGEST.MERGE to 1 d",
+    "TDIGEST.MERGE over 2 d to",
+    "TDIGEST.MERGE over 1 to x OVERRIDE",
     "TDIGEST.CREATE heavy",
     "TDIGEST.ADD heavy 1 2 3",
 ];
@@ -28,7 +34,7 @@ const COMMANDS: [&str; 16] = [
 const DOUBLINGS: usize = 61;
 
 /// Each with what it has left behind.
-const REPLIES: [(&str, &str); 11] = [
+const REPLIES: [(&str, &str); 13] = [
     ("CMS.INFO by-bounds", "[+width, :256, +depth, :4, +count, :0, +cell_size, :4]"),
     ("CMS.INFO deep", "[+width, :5, +depth, :100000, +count, :3, +cell_size, :4]"),
     ("CMS.QUERY deep a", "[:3]"),
@@ -39,6 +45,8 @@ const REPLIES: [(&str, &str); 11] = [
     ("TDIGEST.BYRANK d 0 4 5 6", "[$-12, $1, $5, $16]"),
     ("TDIGEST.MAX overflown", "$4"),
     ("TDIGEST.RANK merged 99", "[:7]"),
+    ("TDIGEST.RANK to 99", "[:14]"),
+    ("TDIGEST.RANK over 99", "[:14]"),
     ("TDIGEST.QUANTILE heavy 0 1", "[$1, $3]"),
 ];
 
@@ -51,9 +59,9 @@ fn assert_all_are_there(db: &mut Connection) {
     db.converse(&REPLIES);
     let heavy = db.line("TDIGEST.INFO heavy").field("Observations").integer();
     assert!((heavy as f64 / (3.0 * 2_f64.powi(61)) - 1.0).abs() < 1e-12, "{heavy}");
-    let compressions = ["largest", "overflown", "merged"]
+    let compressions = ["largest", "overflown", "merged", "to"]
         .map(|key| db.line(&format!("TDIGEST.INFO {key}")).field("Compression").integer());
-    assert_eq!(compressions, [357_913_939, 357_913_939, 1_000_000]);
+    assert_eq!(compressions, [357_913_939, 357_913_939, 1_000_000, 50]);
     assert_eq!(db.info_number("sketch", "sketch_replays_refused"), 0);
 }
 
@@ -68,14 +76,7 @@ fn a_replica_accepts_what_redisbloom_accepts() {
 
 #[test]
 fn a_server_starts_from_an_append_only_file_with_what_redisbloom_accepts() {
-    let mut file = Vec::new();
-    for line in all() {
-        let words = words(line);
-        file.extend(format!("*{}\r\n", words.len()).bytes());
-        for word in words {
-            file.extend(format!("${}\r\n", word.len()).bytes().chain(word).chain(*b"\r\n"));
-        }
-    }
+    let file: Vec<u8> = all().flat_map(|line| encoded(words(line))).collect();
     let options = Options { with_sketches: true, ..Options::default() };
     let mut server = stopped_server_with_log(options, &file);
     server.start_again();

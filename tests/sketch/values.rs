@@ -1,6 +1,7 @@
 //! What holds for sketches of every family: they survive files, dumps and copies, and replicas are
 //! equal bit by bit.
 
+use crate::cms::encoding::written;
 use crate::module::{now, server, server_with};
 use splitbloom_harness::{eventually, words, Connection, Random};
 
@@ -156,9 +157,10 @@ fn keys() -> Vec<(&'static str, &'static str)> {
 
 #[test]
 fn values_survive_files_dumps_and_copies() {
-    for preamble in ["yes", "no"] {
+    for (preamble, version) in [("yes", 0), ("no", 1)] {
         let preamble = format!("aof-use-rdb-preamble {preamble}");
-        let mut server = server_with(&["appendonly yes", "appendfsync no", &preamble]);
+        let lines = ["appendonly yes", "appendfsync no", &preamble, &written(version)];
+        let mut server = server_with(&lines);
         let mut db = server.connect();
         create(&mut db);
         fill(&mut db, 1);

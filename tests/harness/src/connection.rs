@@ -95,15 +95,7 @@ impl Connection {
 
     /// Like [`Connection::send`], for a server that may be down.
     pub fn try_send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) -> Result<()> {
-        let words: Vec<W> = command.into_iter().collect();
-        let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
-        for word in &words {
-            let word = word.as_ref();
-            bytes.extend(format!("${}\r\n", word.len()).bytes());
-            bytes.extend(word);
-            bytes.extend(b"\r\n");
-        }
-        self.sink.write_all(&bytes)
+        self.sink.write_all(&encoded(command))
     }
 
     /// One field of the server's INFO.
@@ -132,4 +124,16 @@ impl Connection {
 /// A line as a command for [`Connection::pipeline`].
 pub fn words(line: &str) -> Vec<Vec<u8>> {
     line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// A command as clients send it, and as append-only files have it.
+pub fn encoded<W: AsRef<[u8]>>(command: impl IntoIterator<Item = W>) -> Vec<u8> {
+    let words: Vec<W> = command.into_iter().collect();
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words.iter().map(AsRef::as_ref) {
+        bytes.extend(format!("${}\r\n", word.len()).bytes());
+        bytes.extend(word);
+        bytes.extend(b"\r\n");
+    }
+    bytes
 }

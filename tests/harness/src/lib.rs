@@ -16,6 +16,7 @@
 //!   samples     filters of RedisBloom and valkey-bloom     kinds     all chunks, also damaged
 //!   crc64       the footer of a dump                       append_only_file
 //!   follower    a copy of a filter in this process         trial     clusters whose slots move
+//!   errors      tables of errors
 //! ```
 //!
 //! # Environment variables
@@ -35,6 +36,7 @@ mod append_only_file;
 mod connection;
 mod crc64;
 mod dialect;
+mod errors;
 mod family;
 pub mod follower;
 mod items;
@@ -57,9 +59,10 @@ mod wait;
 mod writers;
 
 pub use append_only_file::{commands_in_append_only_file, stopped_server_with_log};
-pub use connection::{words, Connection};
+pub use connection::{encoded, words, Connection};
 pub use crc64::with_fresh_footer;
 pub use dialect::Dialect;
+pub use errors::{check_errors, Traces};
 pub use family::Family;
 pub use items::{absent_item, add_items, count_found, item, missing_items, packed};
 pub use layers::layers;

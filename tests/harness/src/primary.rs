@@ -1,6 +1,6 @@
 //! A primary that is played by a test: it sends a file, and then whatever the test wants.
 
-use crate::{eventually, Reply, Server};
+use crate::{encoded, eventually, Reply, Server};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 
@@ -51,13 +51,7 @@ impl Primary {
     }
 
     pub fn send<W: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = W>) {
-        let words: Vec<W> = words.into_iter().collect();
-        let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
-        for word in &words {
-            bytes.extend(format!("${}\r\n", word.as_ref().len()).bytes());
-            bytes.extend(word.as_ref());
-            bytes.extend(b"\r\n");
-        }
+        let bytes = encoded(words);
         self.sent += bytes.len();
         self.write(&bytes);
     }

@@ -1,8 +1,7 @@
 //! BF.MERGE: the union of filters that were created alike.
 
-use crate::errors::check_errors;
 use crate::replication::assert_replica_and_files_agree;
-use splitbloom_harness::{add_items, missing_items, scan_dump, Connection, Random, Server};
+use splitbloom_harness::{add_items, check_errors, missing_items, Connection, Options, Server};
 
 const SEED: &str = "SEED 0123456789abcdef";
 
@@ -60,23 +59,6 @@ fn a_union_has_what_its_sources_have() {
 }
 
 #[test]
-fn the_union_is_a_filter_like_any_other() {
-    let server = Server::start();
-    let mut db = server.connect();
-    reserve(&mut db, &["a", "b"], "0.01 5000");
-    add_items(&mut db, "a", 0..3000);
-    add_items(&mut db, "b", 3000..9000);
-    db.run("COPY b shared");
-    db.run("BF.MERGE union 2 a b FORCE");
-    add_items(&mut db, "union", 9000..20_000);
-    assert_eq!(missing_items(&mut db, "union", 0..20_000), 0);
-    assert_eq!(db.digest("b"), db.digest("shared"));
-    let chunks = scan_dump(&mut db, "union");
-    splitbloom_harness::load_chunks(&mut db, "loaded", &chunks);
-    assert_eq!(db.digest("loaded"), db.digest("union"));
-}
-
-#[test]
 fn every_error_names_what_differs_and_changes_nothing() {
     let setup = [
         "BF.RESERVE a 0.01 1000 SEED 0123456789abcdef",
@@ -118,7 +100,7 @@ ERR filters differ in seed
 ERR filters to merge would exceed bf.max-merge-bytes
     BF.MERGE empty 1 full
 ";
-    check_errors(&setup, errors);
+    check_errors(Options::default(), &setup, errors);
 }
 
 #[test]
@@ -164,28 +146,6 @@ fn the_pages_of_the_destination_that_a_union_touches_count_too() {
     assert_eq!(db.ask("BF.MERGE large 1 small"), "+OK");
     assert_eq!(missing_items(&mut db, "large", 0..200_300), 0);
     assert_eq!(db.digest("shared"), digest);
-    assert_replica_and_files_agree(&primary, &replica);
-}
-
-#[test]
-fn a_replica_with_other_settings_holds_the_same_unions() {
-    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
-    let replica =
-        primary.replica(&["bf.max-merge-bytes 1", "bf.max-filter-bytes 1", "bf.error-rate 0.2"]);
-    let mut db = primary.connect();
-    let mut random = Random::seeded(19);
-    let keys = ["a", "b", "c", "d"];
-    for (family, parameters) in ["0.01 1000", "0.01 100", "0.001 60000"].iter().enumerate() {
-        let keys = keys.map(|key| format!("{key}{family}"));
-        reserve(&mut db, &keys.each_ref().map(String::as_str), parameters);
-        for _ in 0..25 {
-            let key = random.pick(&keys);
-            let first = random.below(100_000);
-            add_items(&mut db, key, first..first + 1 + random.below(3000));
-            let [to, one, other] = [(); 3].map(|()| random.pick(&keys));
-            db.run(&format!("BF.MERGE {to} 2 {one} {other} FORCE"));
-        }
-    }
     assert_replica_and_files_agree(&primary, &replica);
 }
 

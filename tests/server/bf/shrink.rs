@@ -1,9 +1,7 @@
 //! BF.SHRINK, and BF.MERGE of filters of unequal size.
 
-use crate::effects::{events_of, propagated_by, APPEND_ONLY};
-use crate::errors::check_errors;
 use crate::replication::assert_replica_and_files_agree;
-use splitbloom_harness::{add_items, missing_items, Random, Reply, Server};
+use splitbloom_harness::{add_items, check_errors, missing_items, Options, Random, Reply, Server};
 
 const SEED: &str = "SEED 0123456789abcdef";
 
@@ -60,24 +58,6 @@ fn the_size_of_a_shrunk_filter_is_foretold() {
 }
 
 #[test]
-fn only_what_took_effect_is_replicated_and_announced() {
-    let server = Server::configured(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat());
-    let mut db = server.connect();
-    db.run(&format!("BF.RESERVE k 0.01 1000000 {SEED}"));
-    add_items(&mut db, "k", 0..100);
-    for is_effective in [true, false] {
-        let mut replicated = Vec::new();
-        let events = events_of(&server, |db| {
-            replicated = propagated_by(&server, db, "BF.SHRINK k CAPACITY 20000");
-        });
-        let capacity = db.line("BF.INFO k CAPACITY").elements()[0].integer();
-        let all = [format!("BF.SHRINK k CAPACITY {capacity}"), "bf.shrink k".to_owned()];
-        let expected = if is_effective { all.to_vec() } else { Vec::new() };
-        assert_eq!([replicated, events].concat(), expected);
-    }
-}
-
-#[test]
 fn every_error_of_shrinking_changes_nothing() {
     let setup = [
         "BF.RESERVE k 0.01 1000000 SEED 0123456789abcdef",
@@ -103,7 +83,7 @@ ERR filters of this kind cannot be shrunk
 ERR filter to shrink would exceed bf.max-merge-bytes
     BF.SHRINK k
 ";
-    check_errors(&setup, errors);
+    check_errors(Options::default(), &setup, errors);
 }
 
 #[test]

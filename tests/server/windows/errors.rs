@@ -1,8 +1,7 @@
 //! The words of filters that forget, and what is wrong with them.
 
-use crate::errors::check_errors;
 use crate::windows::now;
-use splitbloom_harness::Server;
+use splitbloom_harness::{check_errors, Options, Server};
 
 #[test]
 fn words_come_in_any_order_and_case() {
@@ -86,5 +85,5 @@ fn every_error_names_what_is_wrong_and_nothing_changes() {
         "SET text x",
     ];
     let ahead = now() + 70_000;
-    check_errors(&setup, &ERRORS.replace("AHEAD", &ahead.to_string()));
+    check_errors(Options::default(), &setup, &ERRORS.replace("AHEAD", &ahead.to_string()));
 }

@@ -25,41 +25,11 @@ fn a_sketch_has_cells_of_the_size_that_is_given() {
 }
 
 #[test]
-fn words_after_the_dimensions_are_checked() {
-    let bad_size = "-CMS: CELL_SIZE must be 1, 2, 4 or 8";
-    let arity = "-ERR wrong number of arguments for 'cms.initbydim' command";
-    server().connect().converse(&[
-        ("CMS.INITBYDIM k 9 2 CELL_SIZE 3", bad_size),
-        ("CMS.INITBYDIM k 9 2 CELL_SIZE 0", bad_size),
-        ("CMS.INITBYDIM k 9 2 CELL_SIZE x", bad_size),
-        ("CMS.INITBYPROB k 0.1 0.1 CELL_SIZE -1", bad_size),
-        ("CMS.INITBYDIM k 9 2 SIZE_OF_CELL 1", "-CMS: unknown argument"),
-        ("CMS.INITBYDIM k 9 2 CELL_SIZE 1 CELL_SIZE 1", "-CMS: unknown argument"),
-        ("CMS.INITBYDIM k 9 2 CELL_SIZE", arity),
-        ("CMS.INITBYDIM k 9 2 CELL_SIZE 1 WINDOW", arity),
-        ("EXISTS k", ":0"),
-        ("CMS.INITBYDIM k 536805376 1 CELL_SIZE 1", "+OK"),
-        ("CMS.INITBYDIM l 67100672 1 CELL_SIZE 8", "+OK"),
-        (
-            "CMS.INITBYDIM m 67100673 1 CELL_SIZE 8",
-            "-CMS: invalid init arguments: width times depth times the cell size must be in the \
-             range [1, 536805376]",
-        ),
-    ]);
-}
-
-#[test]
-fn sketches_of_different_cells_are_not_merged() {
+fn a_sum_of_small_cells_fits_in_the_end_and_takes_as_much_work_as_of_large_ones() {
     server().connect().converse(&[
         ("CMS.INITBYDIM bytes 9 2 CELL_SIZE 1", "+OK"),
         ("CMS.INITBYDIM sum 9 2 CELL_SIZE 1", "+OK"),
-        ("CMS.INITBYDIM four 9 2", "+OK"),
-        ("CMS.INITBYDIM wide 10 2", "+OK"),
         ("CMS.INCRBY bytes a 200 b 3", "[:200, :3]"),
-        ("CMS.MERGE four 1 bytes", "-CMS: cell size is not equal"),
-        ("CMS.MERGE wide 1 bytes", "-CMS: width/depth is not equal"),
-        ("CMS.MERGE sum 2 bytes bytes", "-CMS: MERGE overflow"),
-        ("CMS.MERGE sum 1 bytes WEIGHTS -1", "-CMS: MERGE overflow"),
         ("CMS.MERGE sum 3 bytes bytes bytes WEIGHTS 2 -2 1", "+OK"),
         ("CMS.QUERY sum a b", "[:200, :3]"),
         // 18 counters of a byte are as much work as of four.

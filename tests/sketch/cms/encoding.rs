@@ -3,9 +3,7 @@
 
 use crate::module::{server, server_with};
 use splitbloom_harness::samples::payload;
-use splitbloom_harness::{
-    eventually, stopped_server_with_log, Connection, Options, Primary, Random, Server,
-};
+use splitbloom_harness::{stopped_server_with_log, Connection, Options, Primary, Random, Server};
 use splitbloom_oracles::count_min::Plain;
 use splitbloom_test_dump::Dump;
 use std::fs;
@@ -16,14 +14,18 @@ fn key(size: u64) -> String {
     format!("cells:{size}")
 }
 
-/// A server that writes this version.
-fn server_that_writes(version: u32) -> Server {
+/// The setting that makes a server write this version.
+pub fn written(version: u32) -> String {
     // Its name depends on the server.
     let name = match server().dialect().has_unprefixed_settings() {
         true => "cms.encoding",
         false => "sketch.cms-encoding",
     };
-    server_with(&[&format!("{name} {version}"), "rdbcompression no"])
+    format!("{name} {version}")
+}
+
+fn server_that_writes(version: u32) -> Server {
+    server_with(&[&written(version), "rdbcompression no"])
 }
 
 /// A sketch for each size of cells, as RedisBloom would have it.
@@ -131,50 +133,6 @@ fn files_and_streams_of_8_12_are_read() {
     let mut from_log = stopped_server_with_log(options, &file);
     from_log.start_again();
     assert_are_there(&mut from_log.connect(), &sketches);
-}
-
-/// Files, dumps and copies go between servers that write different versions.
-#[test]
-fn servers_that_write_different_versions_read_each_others_values() {
-    let (old, new) = (server_that_writes(0), server_that_writes(1));
-    let mut created = old.connect();
-    for size in SIZES {
-        created.run(&format!("CMS.INITBYDIM cells:{size} 20000 3 CELL_SIZE {size}"));
-        created.run(&format!("CMS.INITBYDIM w{size} 2000 3 CELL_SIZE {size} WINDOW 3600"));
-        for key in [key(size), format!("w{size}")] {
-            created.run(&format!("CMS.INCRBY {key} a 200 b 55 c 1 a -7"));
-            created.run(&format!("COPY {key} copy:{key}"));
-        }
-    }
-    let digest = created.digest_of_everything();
-    let follow = |db: &mut Connection, primary: &Server| {
-        db.run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
-    };
-    follow(&mut new.connect(), &old);
-    eventually("the link is up", || {
-        new.connect().info("replication", "master_link_status") == "up"
-    });
-    let mut there = new.connect();
-    assert_eq!(there.digest_of_everything(), digest);
-    for size in SIZES {
-        // Both ways.
-        let dump = there.run(&format!("DUMP w{size}"));
-        created.call([b"RESTORE".as_slice(), b"back", b"0", dump.bytes(), b"REPLACE"]);
-        assert_eq!(created.digest("back"), created.digest(&format!("w{size}")));
-        let dump = there.run(&format!("DUMP {}", key(size)));
-        created.call([b"RESTORE".as_slice(), b"back", b"0", dump.bytes(), b"REPLACE"]);
-        assert_eq!(created.digest("back"), created.digest(&key(size)));
-    }
-    created.run("DEL back");
-    old.wait_for(&new);
-    assert_eq!(there.digest_of_everything(), digest);
-    there.run("REPLICAOF NO ONE");
-    there.run("CMS.INCRBY cells:1 d 9");
-    let digest = there.digest_of_everything();
-    follow(&mut created, &new);
-    eventually("the link is up", || created.info("replication", "master_link_status") == "up");
-    new.wait_for(&old);
-    assert_eq!(created.digest_of_everything(), digest);
 }
 
 #[test]

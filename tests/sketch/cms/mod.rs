@@ -1,8 +1,7 @@
 //! The `CMS.*` commands.
 
 mod cells;
-mod encoding;
-mod errors;
+pub mod encoding;
 mod info;
 mod packed;
 mod replies;

@@ -1,6 +1,6 @@
 //! CMS.PACKINCR, which has all its items in one argument.
 
-use crate::module::{now, server, server_with};
+use crate::module::{now, server};
 use splitbloom_harness::{packed, words, Connection, Random, Reply};
 
 /// `head items`.
@@ -43,50 +43,6 @@ fn packed_items_are_counted_as_others_are() {
             }
         }
     }
-}
-
-#[test]
-fn packed_items_are_replicated_with_their_time() {
-    let primary = server_with(&["appendonly yes", "appendfsync no"]);
-    let replica = primary.replica(&[]);
-    let mut db = primary.connect();
-    for (n, window) in ["", " WINDOW 60"].iter().enumerate() {
-        db.run(&format!("CMS.INITBYDIM c{n} 50 4{window}"));
-        db.run(&format!("CMS.PACKINCR c{n} FIXED 1 aabcdefgab"));
-    }
-    let all = db.digest_of_everything();
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest_of_everything(), all);
-    db.run("DEBUG LOADAOF");
-    assert_eq!(db.digest_of_everything(), all);
-}
-
-#[test]
-fn bad_words_are_errors_and_change_nothing() {
-    let server = server();
-    let mut db = server.connect();
-    db.run("CMS.INITBYDIM k 50 4");
-    db.run("SET text x");
-    let digest = db.digest_of_everything();
-    let arity = "-ERR wrong number of arguments for 'cms.packincr' command";
-    db.converse(&[
-        ("CMS.PACKINCR missing LINES a", "-CMS: key does not exist"),
-        (
-            "CMS.PACKINCR text LINES a",
-            "-WRONGTYPE Operation against a key holding the wrong kind of value",
-        ),
-        ("CMS.PACKINCR k LINE a", "-ERR syntax error"),
-        ("CMS.PACKINCR k LINES a BITS", "-ERR syntax error"),
-        ("CMS.PACKINCR k FIXED x a", "-ERR bad width"),
-        ("CMS.PACKINCR k FIXED 0 a", "-ERR bad packing"),
-        ("CMS.PACKINCR k FIXED 2 abc", "-ERR bad packing"),
-        ("CMS.PACKINCR k PREFIXED abc", "-ERR bad packing"),
-        ("CMS.PACKINCR k AT x LINES a", "-ERR bad time"),
-        ("CMS.PACKINCR k FIXED 2", arity),
-        ("CMS.PACKINCR k AT 5", arity),
-        ("CMS.PACKINCR k AT 1789000000000 LINES a", "-CMS: the sketch has no window"),
-    ]);
-    assert_eq!(db.digest_of_everything(), digest);
 }
 
 #[test]

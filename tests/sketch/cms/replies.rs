@@ -117,22 +117,3 @@ fn a_sum_of_sketches_replaces_the_destination() {
         ("CMS.QUERY a x y", "[:10, :20]"),
     ]);
 }
-
-#[test]
-fn batches_on_a_large_sketch_return_what_single_items_do() {
-    let server = server();
-    let mut db = server.connect();
-    db.run("CMS.INITBYDIM batch 100000 7");
-    db.run("CMS.INITBYDIM single 100000 7");
-    let item = |number: u64| format!("item:{}", number * number % 1_000);
-    let mut batch = "CMS.INCRBY batch".to_string();
-    let mut counts = Vec::new();
-    for number in 0..2_000 {
-        batch += &format!(" {} {}", item(number), number % 5);
-        let single = db.run(&format!("CMS.INCRBY single {} {}", item(number), number % 5));
-        counts.push(single.elements()[0].integer());
-    }
-    let all: Vec<i64> = db.run(&batch).elements().iter().map(|one| one.integer()).collect();
-    assert_eq!(all, counts);
-    assert_eq!(db.digest("batch"), db.digest("single"));
-}

@@ -2,22 +2,7 @@
 //! `crate::values`.
 
 use crate::module::{now, server, server_with};
-use splitbloom_harness::{commands_in_append_only_file, eventually, words, Connection, Primary};
-
-#[test]
-fn a_replica_creates_what_redisbloom_has_created() {
-    let replica = server();
-    let mut primary = Primary::with_empty_replica(&replica);
-    let sketches =
-        ["SELECT 0", "CMS.INITBYPROB wide 0.000000001 0.01", "CMS.INITBYDIM deep 5 2000"];
-    primary.send_all(&replica, &sketches);
-    let mut db = replica.connect();
-    db.converse(&[
-        ("CMS.INFO wide", "[+width, :2000000000, +depth, :7, +count, :0, +cell_size, :4]"),
-        ("CMS.INFO deep", "[+width, :5, +depth, :2000, +count, :0, +cell_size, :4]"),
-    ]);
-    assert_eq!(db.info_number("sketch", "sketch_replays_refused"), 0);
-}
+use splitbloom_harness::{commands_in_append_only_file, eventually, words, Connection};
 
 #[test]
 fn what_is_replicated_says_the_dimensions_and_the_time() {
@@ -128,52 +113,37 @@ fn memory_is_that_of_what_items_touch_and_returns() {
 }
 
 #[test]
-fn what_is_replaced_or_over_is_freed() {
+fn the_largest_sketch_takes_nothing_before_it_is_used_and_is_saved() {
     let server = server();
     let mut db = server.connect();
-    let held = |db: &mut Connection| db.info_number("sketch", "sketch_bytes_held");
-    let before = held(&mut db);
-    // Lines of more than a thousand segments, which a thread frees.
-    db.run("CMS.INITBYDIM k 8000000 4");
-    db.run("CMS.INITBYDIM w 8000000 4 WINDOW 60 SLICES 2");
-    for command in ["CMS.INCRBY k", "CMS.INCRBYAT w 1700000000000"] {
-        let mut increment = words(command);
-        increment.extend((0..500).flat_map(|item| [item.to_string().into(), b"1".to_vec()]));
-        assert!(!db.call(increment).is_error());
+    for shape in ["134201344 1", "536805376 1 CELL_SIZE 1", "67100672 1 CELL_SIZE 8"] {
+        db.run("FLUSHALL");
+        db.run(&format!("CMS.INITBYDIM k {shape}"));
+        assert!(db.run("MEMORY USAGE k").integer() < 300_000, "{shape}");
+        db.run("CMS.INCRBY k a 7");
+        assert!(db.run("MEMORY USAGE k").integer() < 400_000, "{shape}");
+        let digest = db.digest("k");
+        db.run("DEBUG RELOAD");
+        assert_eq!(db.digest("k"), digest, "{shape}");
     }
-    let size = |db: &mut Connection, key| db.run(&format!("MEMORY USAGE {key}")).integer();
-    let full = size(&mut db, "k");
-    assert!(full > 1_001 * 64, "{full}");
-    db.run("CMS.MERGE k 1 k");
-    assert!(size(&mut db, "k") <= full);
-    db.run("CMS.INCRBY w a 1");
-    assert!(size(&mut db, "w") < full / 2);
-    db.run("DEL k w");
-    eventually("memory returns", || held(&mut db) == before);
 }
 
-/// A dump that RedisBloom has made: crates/sketch/src/cms/golden/by-probability.txt.
 #[test]
-fn a_dump_of_redisbloom_is_restored_and_made_again() {
-    let golden = include_str!("../../../crates/sketch/src/cms/golden/by-probability.txt");
-    let dump = golden.lines().find_map(|line| line.strip_prefix("dump ")).unwrap();
-    let digits = dump.as_bytes().chunks(2);
-    let byte = |two: &[u8]| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap();
-    let dump: Vec<u8> = digits.map(byte).collect();
+fn a_sum_beyond_the_limit_is_refused() {
     let server = server();
     let mut db = server.connect();
-    db.run("CONFIG SET rdbcompression no");
-    // An older server refuses the version of the file format that a newer one has written.
-    let restored = db.call([b"RESTORE".as_slice(), b"k", b"0", &dump]);
-    if restored.is_error() {
-        assert!(restored.to_string().contains("version or checksum"), "{restored}");
-        return;
-    }
+    let refused = "-CMS: sketches to merge would exceed sketch.max-merge-bytes";
     db.converse(&[
-        ("CMS.INFO k", "[+width, :40, +depth, :6, +count, :5500, +cell_size, :4]"),
-        ("CMS.QUERY k item:0 item:39 absent", "[:1, :274, :0]"),
+        ("CMS.INITBYDIM k 134201344 1", "+OK"),
+        ("CMS.INCRBY k a 7", "[:7]"),
+        ("CMS.MERGE k 3 k k k", refused),
+        ("CMS.MERGE k 2 k k", "+OK"),
+        ("CMS.QUERY k a", "[:14]"),
+        ("CMS.INITBYDIM small 5 2", "+OK"),
+        ("CONFIG SET sketch.max-merge-bytes 79", "+OK"),
+        ("CMS.MERGE small 2 small small", refused),
+        ("CMS.MERGE small 2 small none", "-CMS: key does not exist"),
+        ("CONFIG SET sketch.max-merge-bytes 80", "+OK"),
+        ("CMS.MERGE small 2 small small", "+OK"),
     ]);
-    let again = db.run("DUMP k").bytes().to_vec();
-    // The last ten bytes are the version of the file format and a checksum.
-    assert_eq!(again[..again.len() - 10], dump[..dump.len() - 10]);
 }

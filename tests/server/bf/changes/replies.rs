@@ -1,11 +1,12 @@
 //! What BF.CHANGES replies without waiting.
 
-use crate::errors::check_errors;
 use splitbloom_filter::codec::{load_chunk, Chunk};
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::{Filter, SizeLimit};
 use splitbloom_harness::follower::{changes, position, Follower};
-use splitbloom_harness::{add_items, item, scan_dump, Connection, Family, Server, Specimens};
+use splitbloom_harness::{
+    add_items, check_errors, item, scan_dump, Connection, Family, Options, Server, Specimens,
+};
 
 /// A filter of a server.
 fn fetched(db: &mut Connection, key: &str) -> Filter {
@@ -109,7 +110,7 @@ ERR not found
 ERR a filter with a window cannot be followed
     BF.CHANGES w 0
 ";
-    check_errors(&setup, errors);
+    check_errors(Options::default(), &setup, errors);
 }
 
 #[test]
@@ -148,45 +149,4 @@ fn a_reply_has_at_most_a_mebibyte() {
     let lengths = [first, rest].map(|hashes| hashes.expect("hashes").len());
     assert_eq!(lengths, [1 << 16, new - (1 << 16)]);
     assert_eq!(end, format!("{}-{new}-0", &begin[..16]));
-}
-
-#[test]
-fn it_changes_nothing_and_is_not_replicated() {
-    // Its pings would be replicated.
-    let primary = Server::configured(&["repl-ping-replica-period 3600"]);
-    let replica = primary.replica(&[]);
-    let (mut db, mut there) = (primary.connect(), replica.connect());
-    db.run("BF.MADD f a b");
-    primary.wait_for(&replica);
-    let (digest, bytes) = (db.digest("f"), db.run("BF.INFO f FULL"));
-    let dump = db.run("DUMP f");
-    let before = db.info("replication", "master_repl_offset");
-    position(&mut db, "f");
-    assert_eq!(db.info("replication", "master_repl_offset"), before);
-    assert_eq!(db.digest("f"), digest);
-    assert_eq!(db.run("BF.INFO f FULL"), bytes);
-    assert_eq!(db.run("DUMP f"), dump);
-    assert_eq!(db.info("bf", "bf_journals"), "1");
-    assert_eq!(there.info("bf", "bf_journals"), "0", "each node has its own");
-}
-
-/// As docs/security.md says.
-#[test]
-fn a_follower_needs_two_commands_and_may_only_read() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
-    db.run("BF.ADD seen:1 a");
-    let keys = "resetkeys %R~seen:* resetchannels";
-    let rules = format!("{keys} -@all +ping +bf.changes +bf.scandump");
-    db.run(&format!("ACL SETUSER follows on nopass {rules}"));
-    let mut follow = server.connect();
-    follow.run("AUTH follows any");
-    let mut follower = Follower::default();
-    follower.catch_up(&mut follow, "seen:1", "").expect("a follower");
-    db.run("BF.ADD seen:1 b");
-    follower.step(&mut follow, "seen:1", "BLOCK 0").expect("news");
-    assert!(follower.contains(b"a") && follower.contains(b"b"));
-    for refused in ["BF.ADD seen:1 c", "BF.CHANGES other 0", "BF.EXISTS seen:1 a"] {
-        assert!(follow.ask(refused).starts_with("-NOPERM"), "{refused}");
-    }
 }
