@@ -39,21 +39,14 @@ const PACE: Pace = Pace {
 };
 
 #[test]
-fn a_replica_survives_cuts_of_full_syncs_through_the_disk() {
+fn a_replica_survives_cuts_of_full_syncs() {
     survive_cuts("repl-diskless-sync no", "repl-diskless-load disabled", 1);
-}
-
-#[test]
-fn a_replica_survives_cuts_of_diskless_full_syncs() {
     survive_cuts("repl-diskless-sync yes", "repl-diskless-load disabled", 2);
-}
-
-#[test]
-fn a_replica_survives_cuts_of_full_syncs_loaded_with_swapdb() {
     survive_cuts("repl-diskless-sync yes", "repl-diskless-load swapdb", 3);
 }
 
 fn survive_cuts(sync: &str, load: &str, seed: u64) {
+    println!("{sync}, {load}");
     let cuts = times(8, 100);
     let primary = Server::configured(&[sync, NO_BACKLOG]);
     let mut here = primary.connect();

@@ -52,28 +52,6 @@ fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
 }
 
 #[test]
-fn a_rewrite_without_disk_space_fails_and_the_next_one_works() {
-    for preamble in ["yes", "no"] {
-        let preamble = format!("aof-use-rdb-preamble {preamble}");
-        let mut server = Server::configured(&["appendonly yes", "appendfsync everysec", &preamble]);
-        let mut db = fill(&server);
-        let digest = db.digest_of_everything();
-        limit(server.process(), Resource::FileSize, Some(ROOM));
-        for (room, status) in [(Some(ROOM), "err"), (None, "ok")] {
-            limit(server.process(), Resource::FileSize, room);
-            db.run("BGREWRITEAOF");
-            eventually("the rewrite ends", || {
-                db.info("persistence", "aof_rewrite_in_progress") == "0"
-            });
-            assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), status);
-            assert_eq!(db.digest_of_everything(), digest);
-        }
-        server.restart();
-        assert_eq!(server.connect().digest_of_everything(), digest);
-    }
-}
-
-#[test]
 fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() {
     let mut server = Server::configured(&[
         "appendonly yes",

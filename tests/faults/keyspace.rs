@@ -63,45 +63,6 @@ fn random_command(db: &mut Connection, random: &mut Random) -> splitbloom_harnes
 }
 
 #[test]
-fn a_scan_by_type_finds_the_filters_and_nothing_else() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for number in 0..50 {
-        db.run(&format!("BF.ADD filter:{number} a"));
-        db.run(&format!("CF.ADD counting:{number} a"));
-        db.run(&format!("SET text:{number} a"));
-    }
-    for (name, prefix) in [("MBbloom--", "filter:"), ("MBbloomCF", "counting:")] {
-        let mut found = Vec::new();
-        let mut cursor = "0".to_owned();
-        loop {
-            let reply = db.run(&format!("SCAN {cursor} TYPE {name}"));
-            let [next, keys] = reply.elements() else {
-                panic!("a cursor and keys: {reply}");
-            };
-            found.extend(keys.elements().iter().map(splitbloom_harness::Reply::text));
-            cursor = next.text();
-            if cursor == "0" {
-                break;
-            }
-        }
-        found.sort();
-        found.dedup();
-        assert_eq!(found.len(), 50, "{name}");
-        assert!(found.iter().all(|key| key.starts_with(prefix)), "{name}");
-    }
-    for question in [
-        "OBJECT IDLETIME filter:1",
-        "OBJECT REFCOUNT filter:1",
-        "MEMORY USAGE filter:1",
-        "OBJECT IDLETIME counting:1",
-        "MEMORY USAGE counting:1",
-    ] {
-        assert!(db.line(question).integer() >= 0, "{question}");
-    }
-}
-
-#[test]
 fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
     let primary = Server::configured(&["bf.error-rate 0.000001"]);
     let replica = primary.replica(&OTHER_SETTINGS);

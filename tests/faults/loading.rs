@@ -33,19 +33,6 @@ fn read(db: &mut Connection, family: Family, key: &str) -> Option<u64> {
     }
 }
 
-#[test]
-fn the_module_declares_that_it_handles_truncated_files_and_reads_while_loading() {
-    let server = Server::start();
-    let modules = server.connect().run("INFO modules").text();
-    let ours = modules
-        .lines()
-        .find(|line| line.starts_with("module:name=bf,"))
-        .expect("the module is listed");
-    for option in ["handle-io-errors", "handle-repl-async-load"] {
-        assert!(ours.contains(option), "{option}: {ours}");
-    }
-}
-
 /// Reloads a server of many keys while another client asks again and again; the sum of what `ask`
 /// counts must not be zero.
 fn ask_while_loading(ask: impl Fn(&mut Connection) -> u64 + Sync) -> Server {

@@ -6,7 +6,6 @@
 
 mod cuts;
 mod disk;
-mod extremes;
 mod followers;
 mod interference;
 mod keyspace;

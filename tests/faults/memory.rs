@@ -1,85 +1,8 @@
 //! The server's own limit, `maxmemory`, with and without eviction; and the return of memory.
 
-use splitbloom_harness::{
-    add_items, eventually, item, load_chunks, scan_dump, words, Connection, Family, Reply, Server,
-};
+use splitbloom_harness::{add_items, eventually, item, words, Connection, Family, Reply, Server};
 use std::thread::sleep;
 use std::time::Duration;
-
-#[test]
-fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
-    let server = Server::configured(&["maxmemory-policy noeviction"]);
-    let mut db = server.connect();
-    db.run("BF.RESERVE donor 0.01 100");
-    db.run("BF.ADD donor a");
-    let chunks = scan_dump(&mut db, "donor");
-    let used = db.info_number("memory", "used_memory");
-    db.run(&format!("CONFIG SET maxmemory {}", used + (4 << 20)));
-    db.run("BF.RESERVE k 0.01 100");
-    db.run("CF.RESERVE counting 100");
-    // A hundred items at a time: a command is refused as a whole.
-    let mut added = 0;
-    while ["BF.MADD k", "CF.INSERT counting ITEMS"].iter().all(|add| {
-        let head = add.split(' ').map(|word| word.as_bytes().to_vec());
-        let items = (added..added + 100).map(|n| format!("item:{n}").into_bytes());
-        !db.call(head.chain(items)).is_error()
-    }) {
-        added += 100;
-    }
-    // A command of few words must not find the room that one of a hundred items did not.
-    db.run(&format!("CONFIG SET maxmemory {}", used + (7 << 19)));
-    let digest = db.digest_of_everything();
-    for write in [
-        "BF.RESERVE new 0.01 100",
-        "BF.RESERVE new 0.01 100 EX 100",
-        "BF.ADD k more",
-        "BF.ADD k item:0",
-        "BF.MADD k more",
-        "BF.INSERT k ITEMS more",
-        "BF.PACKADD k LINES more",
-        "BF.MERGE new 1 k",
-        "BF.INSERT new ITEMS more",
-        "BF.LOADCHUNK new 1 a",
-        "COPY k new",
-        "CF.RESERVE new 100",
-        "CF.ADD counting more",
-        "CF.ADDNX counting item:0",
-        "CF.INSERT counting ITEMS more",
-        "CF.PACKADD counting LINES more",
-        "CF.INSERTNX new ITEMS more",
-        "CF.LOADCHUNK new 1 a",
-        "COPY counting new",
-    ] {
-        assert!(db.ask(write).starts_with("-OOM "), "{write}");
-    }
-    let (iterator, bytes) = &chunks[0];
-    assert!(Family::Bloom.load(&mut db, "new", *iterator, bytes).starts_with("-OOM "));
-    assert_eq!(db.digest_of_everything(), digest);
-
-    for (family, key) in [(Family::Bloom, "k"), (Family::Counting, "counting")] {
-        assert_eq!(family.missing_items(&mut db, key, 0..added), 0, "{key}");
-    }
-    for read in [
-        "BF.EXISTS k item:0",
-        "BF.CARD k",
-        "BF.INFO k FULL",
-        "BF.SCANDUMP k 0",
-        "BF.CHANGES k 0",
-        "DUMP k",
-        "CF.EXISTS counting item:0",
-        "CF.COUNT counting item:0",
-        "CF.INFO counting FULL",
-        "CF.SCANDUMP counting 0",
-        "DUMP counting",
-        // It gives memory back.
-        "CF.DEL counting item:0",
-    ] {
-        assert!(!db.line(read).is_error(), "{read}");
-    }
-    db.run("UNLINK k");
-    eventually("writes work again", || !db.line("BF.ADD new a").is_error());
-    load_chunks(&mut db, "loaded", &chunks);
-}
 
 #[test]
 fn an_evicted_filter_is_deleted_on_the_replica_too() {

@@ -4,8 +4,8 @@
 
 use crate::server_with_failpoints;
 use splitbloom_harness::{
-    add_items, address_space, eventually, item, limit, missing_items, packed, scan_dump, words,
-    Connection, Family, Reply, Resource, Server,
+    add_items, address_space, eventually, item, limit, missing_items, packed, words, Connection,
+    Family, Reply, Resource, Server,
 };
 
 /// With `appendfsync no` every command that has been answered is in the file; otherwise writing may
@@ -14,55 +14,6 @@ const APPEND_ONLY: [&str; 3] =
     ["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"];
 
 const NO_MEMORY: &str = "-ERR Insufficient memory to add item";
-
-/// What is visible of a command from outside: keys, memory, the replication stream.
-#[derive(Debug, PartialEq)]
-struct Traces([String; 4]);
-
-impl Traces {
-    fn of(db: &mut Connection) -> Traces {
-        Traces([
-            db.digest_of_everything(),
-            db.ask("DBSIZE"),
-            db.info("bf", "bf_bytes_held"),
-            db.info("persistence", "aof_current_size"),
-        ])
-    }
-}
-
-#[test]
-fn an_impossible_capacity_is_an_error_and_leaves_no_trace() {
-    let server = Server::configured(&APPEND_ONLY);
-    let mut db = server.connect();
-    db.run("BF.ADD k a");
-    let before = Traces::of(&mut db);
-    // One more than the maximum, and values that overflow 53, 63 and 64 bits.
-    for capacity in [
-        "1099511627777",
-        "9007199254740993",
-        "4611686018427387904",
-        "9223372036854775807",
-        "9223372036854775808",
-        "18446744073709551615",
-        "18446744073709551616",
-        "1000000000000000000000000000000",
-    ] {
-        for command in [
-            format!("BF.RESERVE new 0.01 {capacity}"),
-            format!("BF.RESERVE new 0.000000001 {capacity} NONSCALING"),
-            format!("BF.RESERVE new 0.01 {capacity} EXPANSION 32768"),
-            format!("BF.INSERT new CAPACITY {capacity} ITEMS a"),
-            format!("CONFIG SET bf.initial-size {capacity}"),
-            format!("CF.RESERVE new {capacity}"),
-            format!("CF.RESERVE new {capacity} EXPANSION 0 ERROR 0.000000001"),
-            format!("CF.INSERT new CAPACITY {capacity} ITEMS a"),
-            format!("CF.INSERTNX new CAPACITY {capacity} ITEMS a"),
-        ] {
-            assert!(db.line(&command).is_error(), "{command}");
-            assert_eq!(Traces::of(&mut db), before, "{command}");
-        }
-    }
-}
 
 #[test]
 fn filters_of_any_legal_size_can_be_created_and_grow_with_little_memory() {
@@ -112,38 +63,6 @@ fn servers_short_of_memory() -> (Server, Server) {
 
 fn allow_large_blocks(db: &mut Connection, blocks: i64) {
     db.run(&format!("CONFIG SET bf.inject-refusal {blocks}"));
-}
-
-#[test]
-fn an_item_refused_for_lack_of_memory_is_not_replicated() {
-    /// Larger than the number of any item already added.
-    const FIRST: u64 = 100_000;
-    let (primary, replica) = servers_short_of_memory();
-    let mut db = primary.connect();
-    for key in ["huge", "copied", "copy"] {
-        allow_large_blocks(&mut db, 20);
-        let mut added = FIRST;
-        let refused = loop {
-            match db.ask(&format!("BF.ADD {key} item:{added}")).as_str() {
-                NO_MEMORY => break added,
-                ":0" | ":1" => added += 1,
-                other => panic!("{key}: {other}"),
-            }
-        };
-        assert_eq!(db.ask(&format!("BF.ADD {key} item:0")), ":0", "a present item needs no memory");
-        allow_large_blocks(&mut db, i64::MAX);
-        let digest = db.digest(key);
-        primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest(key), digest, "{key}");
-        assert_eq!(missing_items(&mut db, key, FIRST..refused), 0, "{key}");
-        assert_eq!(db.ask(&format!("BF.ADD {key} item:{refused}")), ":1", "{key}");
-        assert_ne!(db.digest(key), digest);
-    }
-    db.run("FLUSHALL");
-    primary.wait_for(&replica);
-    for mut db in [db, replica.connect()] {
-        eventually("all filters are deleted", || db.info_number("bf", "bf_filters") == 0);
-    }
 }
 
 #[test]
@@ -241,57 +160,6 @@ fn a_union_that_finds_no_memory_changes_nothing() {
     assert_eq!(missing_items(&mut db, "one", 0..600), 0);
     primary.wait_for(&replica);
     assert_eq!(replica.connect().digest("one"), db.digest("one"));
-}
-
-#[test]
-fn a_load_refused_for_lack_of_memory_can_continue_later() {
-    let (primary, replica) = servers_short_of_memory();
-    let mut db = primary.connect();
-    // A chunk of few items needs no large block, but some block.
-    db.run("CONFIG SET bf.inject-refusal-from 1");
-    let chunks = scan_dump(&mut db, "huge");
-    let payload = db.line("DUMP huge").bytes().to_vec();
-    let held = db.info_number("bf", "bf_bytes_held");
-    for (iterator, bytes) in &chunks {
-        let load = Family::Bloom.loading("new", *iterator, bytes);
-        let before = (db.ask("EXISTS new"), db.ask("BF.CARD new"));
-        allow_large_blocks(&mut db, 0);
-        assert_eq!(db.call(load.clone()).to_string(), "-ERR Insufficient memory to create filter");
-        allow_large_blocks(&mut db, i64::MAX);
-        assert_eq!((db.ask("EXISTS new"), db.ask("BF.CARD new")), before);
-        assert_eq!(db.call(load).to_string(), "+OK");
-    }
-    assert_eq!(db.digest("new"), db.digest("huge"));
-    db.run("DEL new");
-    allow_large_blocks(&mut db, 10);
-    assert!(db.call([b"RESTORE".as_slice(), b"new", b"0", &payload]).is_error());
-    allow_large_blocks(&mut db, i64::MAX);
-    assert_eq!(db.info_number("bf", "bf_bytes_held"), held);
-    primary.wait_for(&replica);
-    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
-}
-
-#[test]
-fn a_chunk_without_memory_is_an_error_and_saving_needs_none() {
-    let (primary, _replica) = servers_short_of_memory();
-    let mut db = primary.connect();
-    // A replica of Redis 8 is in sync before the child that sent the snapshot has ended.
-    let is_saving = |db: &mut Connection| db.info("persistence", "rdb_bgsave_in_progress") != "0";
-    eventually("the full sync ends", || !is_saving(&mut db));
-    let payload = db.line("DUMP huge").bytes().to_vec();
-    let digest = db.digest_of_everything();
-    db.run("CONFIG SET bf.inject-refusal-from 1");
-    allow_large_blocks(&mut db, 0);
-    assert_eq!(db.ask("BF.SCANDUMP huge 0"), "-ERR Insufficient memory to dump filter");
-    assert_eq!(db.line("DUMP huge").bytes(), payload);
-    assert_eq!(db.ask("SAVE"), "+OK");
-    db.run("BGSAVE");
-    eventually("the save ends", || !is_saving(&mut db));
-    assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "ok");
-    allow_large_blocks(&mut db, i64::MAX);
-    db.run("DEBUG RELOAD NOSAVE");
-    assert_eq!(db.digest_of_everything(), digest);
-    assert!(!scan_dump(&mut db, "huge").is_empty());
 }
 
 #[test]

@@ -30,21 +30,26 @@ const SNAPSHOT: Job = Job {
     settings: &[],
 };
 
-const REWRITE_AS_SNAPSHOT: Job = Job {
+const REWRITE: Job = Job {
     command: "BGREWRITEAOF",
     in_progress: "aof_rewrite_in_progress",
     status: "aof_last_bgrewrite_status",
     settings: &["appendonly yes", "appendfsync always", "aof-use-rdb-preamble yes"],
 };
 
-const REWRITE_AS_COMMANDS: Job = Job {
-    settings: &["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"],
-    ..REWRITE_AS_SNAPSHOT
-};
+const JOBS: [Job; 3] = [
+    SNAPSHOT,
+    REWRITE,
+    Job {
+        settings: &["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"],
+        ..REWRITE
+    },
+];
 
 impl Job {
     /// A server with a few filters of both families, all saved to its files.
     fn server(&self) -> Server {
+        println!("{} {:?}", self.command, self.settings);
         let server = Server::configured(self.settings);
         let mut db = server.connect();
         for key in 0..KEYS {
@@ -68,33 +73,13 @@ impl Job {
 }
 
 #[test]
-fn a_killed_child_of_bgsave_leaves_the_old_snapshot() {
-    kill_children(&SNAPSHOT);
+fn a_killed_child_leaves_the_old_file() {
+    JOBS.iter().for_each(kill_children);
 }
 
 #[test]
-fn a_killed_child_of_a_rewrite_with_preamble_leaves_the_old_file() {
-    kill_children(&REWRITE_AS_SNAPSHOT);
-}
-
-#[test]
-fn a_killed_child_of_a_rewrite_without_preamble_leaves_the_old_file() {
-    kill_children(&REWRITE_AS_COMMANDS);
-}
-
-#[test]
-fn a_server_killed_during_bgsave_starts_with_the_old_snapshot() {
-    kill_servers(&SNAPSHOT);
-}
-
-#[test]
-fn a_server_killed_during_a_rewrite_with_preamble_loses_nothing() {
-    kill_servers(&REWRITE_AS_SNAPSHOT);
-}
-
-#[test]
-fn a_server_killed_during_a_rewrite_without_preamble_loses_nothing() {
-    kill_servers(&REWRITE_AS_COMMANDS);
+fn a_server_killed_during_a_save_starts_with_the_old_file() {
+    JOBS.iter().for_each(kill_servers);
 }
 
 fn kill_children(job: &Job) {

@@ -116,26 +116,6 @@ fn manual_failovers_lose_nothing() {
 }
 
 #[test]
-fn items_acknowledged_by_wait_survive_the_death_of_the_primary() {
-    let mut trio = Trio::start(PACE);
-    let rounds = times(3, 30);
-    for _ in 0..rounds {
-        trio.wait_for_items();
-        let (old, [next, third]) = (trio.primary, trio.others());
-        trio.nodes[old].kill();
-        trio.nodes[next].connect().run("REPLICAOF NO ONE");
-        trio.replicate(third, next);
-        trio.promote(next);
-        // It restarts empty and as a primary, and is then made a replica.
-        trio.nodes[old].start_again();
-        trio.replicate(old, next);
-        trio.wait_for_items();
-        trio.check_all(PACE);
-    }
-    println!("{rounds} kills, {} items acknowledged, 0 lost", trio.writers.acknowledged());
-}
-
-#[test]
 fn replicas_can_be_chained_and_unchained_while_items_arrive() {
     let pace = Pace { replicas: 0, ..PACE };
     let mut trio = Trio::start(pace);

@@ -106,24 +106,6 @@ fn a_clock_that_runs_back_makes_nothing_forgotten_early() {
 }
 
 #[test]
-fn a_restart_after_the_window_answers_at_once() {
-    for settings in [&["appendonly yes", "appendfsync no"][..], &["save 3600 1000000"]] {
-        let mut server = server_with(settings);
-        let mut db = server.connect();
-        db.run("BF.RESERVE w 0.01 100 WINDOW 60");
-        add_items(&mut db, "w", 0..10_000);
-        if settings.len() == 1 {
-            db.run("SAVE");
-        }
-        server.restart();
-        let mut clocked = Clocked::connect(&server, 70 * SECOND);
-        assert_eq!(clocked.db.ask("BF.EXISTS w item:1"), ":0");
-        assert_eq!(clocked.db.ask("BF.CARD w"), ":0");
-        eventually("the memory is back", || clocked.db.run("MEMORY USAGE w").integer() < 1024);
-    }
-}
-
-#[test]
 fn each_slice_is_signalled_also_while_a_history_is_loaded_and_after_a_move() {
     const SLICE: u64 = 300 * SECOND;
     let server = server_with(&[]);

@@ -129,24 +129,6 @@ fn each_slice_with_items_is_signalled() {
 }
 
 #[test]
-fn a_transaction_fails_if_a_slice_ends_while_it_watches() {
-    let server = server_with(&[]);
-    let mut clocked = Clocked::connect(&server, 0);
-    for (kind, key) in kinds() {
-        let (mut db, mut cache) = (server.connect(), server.connect_resp3());
-        kind.create(&mut db, key);
-        db.run(&format!("WATCH {key}"));
-        cache.run("CLIENT TRACKING ON");
-        kind.ask(&mut cache, key);
-        clocked.advance(ALL_SLICES);
-        assert_eq!(cache.receive().to_string(), invalidated(key));
-        db.run("MULTI");
-        db.run("PING");
-        assert_eq!(db.ask("EXEC"), "_", "{key}");
-    }
-}
-
-#[test]
 fn values_are_signalled_where_they_are_however_they_came_there() {
     let server = server_with(&[]);
     let mut clocked = Clocked::connect(&server, 0);
@@ -188,26 +170,6 @@ fn values_are_signalled_where_they_are_however_they_came_there() {
         clocked.advance(ALL_SLICES);
         assert_eq!(pushes(&mut cache), keys.map(invalidated));
         assert_eq!(cache.ask("PING"), "+PONG");
-    }
-}
-
-#[test]
-fn a_restarted_server_signals_the_values_of_its_files() {
-    for settings in [&["appendonly yes", "appendfsync no"][..], &["save 3600 1000000"]] {
-        let mut server = server_with(settings);
-        let mut db = server.connect();
-        kinds().for_each(|(kind, key)| kind.create(&mut db, key));
-        if settings.len() == 1 {
-            db.run("SAVE");
-        }
-        server.restart();
-        let mut cache = server.connect_resp3();
-        cache.run("CLIENT TRACKING ON");
-        for (kind, key) in kinds() {
-            assert_eq!(kind.ask(&mut cache, key), kind.replies[0]);
-        }
-        Clocked::connect(&server, ALL_SLICES);
-        assert_eq!(pushes(&mut cache), sorted_keys());
     }
 }
 
