@@ -92,12 +92,12 @@ fuzz: toolchain ## runs the fuzz targets for SECONDS=60 each
 sanitize: toolchain ## runs the tests under AddressSanitizer and ThreadSanitizer (half an hour, SERVER=)
 	@scripts/sanitize $(SERVER)
 memcheck: build ## runs a few server tests with the whole server in valgrind (SERVER=)
-	@scripts/memcheck $(SERVER) $(MODULE) hostile::orders hostile::chunks keyspace::
+	@scripts/memcheck $(SERVER) $(MODULE) hostile::chunks keyspace::
 faults: build ## runs the long fault tests: 50 kills, 100 cuts (about five minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
 models: build ## runs the tests of deletion, of time windows, of followers and of counts against models (TRIALS=10000000, MATRIX=; half an hour)
 	@scripts/models $(TRIALS) $(MODULE) $(MATRIX)
-soak: build ## runs random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
+soak: build ## runs random commands, kills and cuts against a model (MINUTES=10, SEED=)
 	@MINUTES=$(MINUTES) SEED=$(SEED) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test soak
 # A server that loads an append-only file of tens of millions of items takes minutes.
 migrate: build ## comes over from RedisBloom, each way (PEER= its module, PEER_SERVER=, FILTERS=60)

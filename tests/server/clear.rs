@@ -1,9 +1,6 @@
 //! BF.CLEAR and CF.CLEAR empty a filter and keep its parameters.
 
-use crate::effects::APPEND_ONLY;
-use crate::replication::{assert_equal_keys, assert_no_error_line, REPLICA_SETTINGS};
-use splitbloom_harness::follower::{changes, position};
-use splitbloom_harness::{eventually, Family, Server, Specimens};
+use splitbloom_harness::{eventually, Family, Server};
 
 const SEED: &str = "SEED 00112233aabbccdd";
 
@@ -57,31 +54,6 @@ fn a_cleared_filter_has_the_digest_of_a_new_one_and_its_expiry() {
 }
 
 #[test]
-fn replicas_and_a_file_clear_what_the_primary_clears() {
-    let mut primary = Server::configured(&APPEND_ONLY);
-    let replica = primary.replica(&REPLICA_SETTINGS);
-    let mut db = primary.connect();
-    Specimens::create(&mut db);
-    for (number, (name, words)) in RESERVES.into_iter().enumerate() {
-        db.run(&format!("{name}.RESERVE r{number} {words}"));
-        db.run(&format!("{name}.ADD r{number} a"));
-    }
-    let keys: Vec<String> = db.run("KEYS *").elements().iter().map(|key| key.text()).collect();
-    for (number, key) in keys.iter().enumerate().filter(|(number, _)| number % 2 == 0) {
-        let replies = ["BF", "CF"].map(|name| db.ask(&format!("{name}.CLEAR {key}")));
-        assert!(replies.contains(&"+OK".to_owned()), "{number} {key}: {replies:?}");
-        let _ = ["BF", "CF"].map(|name| db.ask(&format!("{name}.ADD {key} more")));
-    }
-    primary.wait_for(&replica);
-    assert_equal_keys(&primary, &replica);
-    assert_no_error_line(&replica);
-    let before = db.digest_of_everything();
-    primary.kill();
-    primary.start_again();
-    assert_eq!(primary.connect().digest_of_everything(), before);
-}
-
-#[test]
 fn the_memory_of_a_large_filter_is_given_back() {
     let server = Server::start();
     let mut db = server.connect();
@@ -96,17 +68,4 @@ fn the_memory_of_a_large_filter_is_given_back() {
         });
         db.run("DEL k");
     }
-}
-
-#[test]
-fn a_clear_ends_the_journal_of_followers_and_one_without_effect_does_not() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE f 0.01 1000");
-    let before = position(&mut db, "f");
-    db.run("BF.CLEAR f");
-    assert_eq!(changes(&mut db, &format!("f {before}")).1, Some(vec![]));
-    db.run("BF.ADD f a");
-    db.run("BF.CLEAR f");
-    assert_eq!(changes(&mut db, &format!("f {before}")).1, None);
 }

@@ -10,22 +10,6 @@ use std::collections::HashMap;
 use std::env;
 
 #[test]
-fn redis_rs_adds_and_looks_up() {
-    in_both_protocols(|db| {
-        let reserved: () = db.bf_reserve("k", 0.01, 1000)?;
-        assert_eq!(reserved, ());
-        assert!(db.bf_add::<_, _, bool>("k", "a")?);
-        assert!(!db.bf_add::<_, _, bool>("k", "a")?);
-        assert_eq!(db.bf_madd::<_, _, Vec<bool>>("k", &["a", "b", "c"])?, [false, true, true]);
-        assert!(db.bf_exists::<_, _, bool>("k", "b")?);
-        assert!(!db.bf_exists::<_, _, bool>("missing", "b")?);
-        assert_eq!(db.bf_mexists::<_, _, Vec<bool>>("k", &["c", "d"])?, [true, false]);
-        assert_eq!(db.bf_card::<_, usize>("k")?, 3);
-        Ok(())
-    });
-}
-
-#[test]
 fn redis_rs_inserts_with_options() {
     in_both_protocols(|db| {
         assert_eq!(db.bf_insert::<_, _, Vec<bool>>("k", &["a", "b"])?, [true, true]);
@@ -94,33 +78,6 @@ fn redis_rs_dumps_and_loads() {
         }
         assert!(db.bf_exists::<_, _, bool>("l", "a")?);
         assert_eq!(db.bf_card::<_, usize>("l")?, 1);
-        Ok(())
-    });
-}
-
-/// It has no helpers for the CF commands, but turns their replies into Rust's types.
-#[test]
-fn redis_rs_counts_and_deletes() {
-    fn call<T: redis::FromRedisValue>(db: &mut Connection, line: &str) -> RedisResult<T> {
-        let words: Vec<&str> = line.split(' ').collect();
-        redis::cmd(words[0]).arg(&words[1..]).query(db)
-    }
-    in_both_protocols(|db| {
-        call::<()>(db, "CF.RESERVE k 3 EXPANSION 0")?;
-        assert!(call::<bool>(db, "CF.ADD k a")?);
-        assert!(!call::<bool>(db, "CF.ADDNX k a")?);
-        assert_eq!(call::<Vec<bool>>(db, "CF.INSERT k ITEMS a")?, [true]);
-        let answers: Vec<i64> = call(db, "CF.INSERTNX k ITEMS a b c")?;
-        assert_eq!(answers, [0, 1, -1]);
-        assert_eq!(call::<Vec<bool>>(db, "CF.MEXISTS k a c")?, [true, false]);
-        assert_eq!(call::<u64>(db, "CF.COUNT k a")?, 2);
-        assert!(call::<bool>(db, "CF.DEL k a")?);
-        let info: HashMap<String, i64> = call(db, "CF.INFO k")?;
-        assert_eq!(info.len(), 8);
-        assert_eq!(info["Number of items inserted"], 2);
-        assert_eq!(info["Number of items deleted"], 1);
-        let missing = call::<bool>(db, "CF.DEL missing a").expect_err("no filter");
-        assert!(missing.to_string().contains("Not found"), "{missing}");
         Ok(())
     });
 }

@@ -127,22 +127,6 @@ fn replica_restart_and_rewrite_keep_the_time() {
     }
 }
 
-#[test]
-fn a_filter_whose_time_has_passed_in_a_file_is_gone_with_its_items() {
-    let mut server = Server::configured(&APPEND_ONLY);
-    let mut db = server.connect();
-    db.run("BF.INSERT k EX 1 ITEMS a");
-    db.run("CF.INSERT c EX 1 ITEMS a");
-    db.run("BF.ADD stays a");
-    server.kill();
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
-    server.start_again();
-    let mut db = server.connect();
-    assert_eq!(db.ask("EXISTS k c"), ":0");
-    assert_eq!(db.ask("BF.EXISTS stays a"), ":1");
-    eventually("their memory is free", || db.info("bf", "bf_filters") == "1");
-}
-
 /// RedisBloom takes `EX` in BF.INSERT for EXPANSION, and ignores it in RESERVE.
 #[test]
 fn the_words_of_a_redisbloom_make_no_filter_expire() {

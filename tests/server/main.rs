@@ -14,16 +14,14 @@
 //!     keyspace     the server's own commands, transactions, scripts, INFO
 //!     persistence  files, dumps, copies      golden     bytes of earlier builds
 //!     replication  replicas                  replays    refusals in a stream or a file
-//!     crashes      kills                     foreign    of RedisBloom and valkey-bloom
-//!     hostile      damaged bytes             library    built in this process
-//!     snapshot     a reader of RDB files, for tests
+//!     crashes      crash reports             foreign    of RedisBloom and valkey-bloom
+//!     hostile      damaged bytes
 //!   numbers
-//!     memory, false_positives, pollution     what a filter costs, and errs
+//!     memory, pollution     what a filter costs, and errs
 //!   the module
 //!     config       settings                  loading    what the log says at the start
 //!     machine      kernels                   monitoring packaging/monitoring
 //!     secrecy      seeds                     valkey_settings  those of valkey-bloom
-//!     plain_server the harness itself
 //!   clients
 //!     clients      redis-rs, redis-py        followers  the follower of the client crate
 //!     practice     uses in which others fell short
@@ -39,13 +37,11 @@ mod crashes;
 mod effects;
 mod errors;
 mod expiry;
-mod false_positives;
 mod followers;
 mod foreign;
 mod golden;
 mod hostile;
 mod keyspace;
-mod library;
 mod loading;
 mod machine;
 mod memory;
@@ -53,12 +49,10 @@ mod missing;
 mod monitoring;
 mod packed;
 mod persistence;
-mod plain_server;
 mod pollution;
 mod practice;
 mod replays;
 mod replication;
 mod secrecy;
-mod snapshot;
 mod valkey_settings;
 mod windows;

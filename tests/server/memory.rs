@@ -2,7 +2,6 @@
 //! design.
 
 use splitbloom_harness::{add_items, item, missing_items, Connection, Server};
-use std::f64::consts::LN_2;
 
 const MILLION: u64 = 1_000_000;
 /// So that a filter has one size.
@@ -35,43 +34,6 @@ fn memory_usage_is_what_the_allocator_holds() {
 }
 
 #[test]
-fn a_non_scaling_filter_costs_little_more_than_an_undivided_one() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for rate in [0.1, 0.01, 0.001, 0.0001, 0.000001] {
-        db.run("FLUSHALL");
-        db.run(&format!("BF.RESERVE k {rate} {MILLION} NONSCALING"));
-        add_items(&mut db, "k", 0..MILLION);
-        let undivided = -f64::ln(rate) / (LN_2 * LN_2);
-        let bits = bits_per_item(&mut db);
-        assert!(bits <= 1.055 * undivided, "{rate}: {bits} bits an item, undivided {undivided}");
-    }
-}
-
-#[test]
-fn a_scaling_filter_of_the_right_size_costs_no_more_than_is_usual() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run(&format!("BF.RESERVE k 0.01 {MILLION}"));
-    add_items(&mut db, "k", 0..MILLION);
-    assert_eq!(db.ask("BF.INFO k FILTERS"), "[:1]");
-    let bits = bits_per_item(&mut db);
-    assert!(bits <= 11.03, "{bits}");
-}
-
-#[test]
-fn a_filter_grown_from_a_hundred_items_stays_affordable() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE k 0.01 100");
-    for (first, end) in [(0, 100_000), (100_000, 300_000), (300_000, MILLION)] {
-        add_items(&mut db, "k", first..end);
-        let bits = bits_per_item(&mut db);
-        assert!(bits <= 17.0, "at {end}: {bits}");
-    }
-}
-
-#[test]
 fn a_key_with_a_small_filter_takes_little() {
     const KEYS: i64 = 1000;
     let settings = ["latency-tracking no", "slowlog-log-slower-than -1"];
@@ -92,12 +54,6 @@ fn a_key_with_a_small_filter_takes_little() {
         let bytes = (used_memory(&server) - before) / KEYS;
         assert!(bytes <= most, "{creation} {items}: {bytes}");
     }
-}
-
-/// Per item that was new, as BF.CARD counts them.
-fn bits_per_item(db: &mut Connection) -> f64 {
-    let bits = 8.0 * db.line("MEMORY USAGE k").integer() as f64;
-    bits / db.line("BF.CARD k").integer() as f64
 }
 
 /// With no other client's buffers in it.

@@ -1,9 +1,6 @@
 //! The commands that have all their items in one argument, of both kinds of filter.
 
-use splitbloom_harness::samples::{ALL, CUCKOO, GROWING};
-use splitbloom_harness::{
-    item, missing_items, packed, words, Connection, Family, Random, Reply, Server,
-};
+use splitbloom_harness::{item, packed, words, Connection, Random, Reply, Server};
 
 /// The layouts that can hold any items.
 const LAYOUTS: [&str; 2] = ["LINES", "PREFIXED"];
@@ -54,46 +51,6 @@ fn packed_items_are_added_and_found_as_others_are() {
 }
 
 #[test]
-fn packed_items_come_to_filters_that_forget_with_their_time() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.converse(&[
-        ("BF.RESERVE w 0.000001 100 WINDOW 60", "+OK"),
-        ("BF.PACKADD w FIXED 1 ab", ":2"),
-        ("BF.PACKADD w FIXED 1 bc BITS", "$\\x02"),
-        ("BF.PACKEXISTS w FIXED 1 abcx", "$\\x07"),
-        ("BF.MEXISTS w a x", "[:1, :0]"),
-        // Long gone.
-        ("BF.RESERVE old 0.01 100 WINDOW 60", "+OK"),
-        ("BF.PACKADD old AT 1000000000005 LINES a", ":1"),
-        ("BF.PACKEXISTS old LINES a", "$\\x00"),
-    ]);
-}
-
-#[test]
-fn packed_items_come_to_filters_from_redisbloom_too() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for sample in ALL {
-        sample.restore(&mut db);
-    }
-    for (family, key) in [("BF", GROWING.key), ("CF", CUCKOO.key)] {
-        let before = db.ask(&format!("{family}.PACKEXISTS {key} LINES one-more"));
-        assert_eq!(before, "$\\x00", "{key}");
-        let add = format!("{family}.PACKADD {key} LINES one-more");
-        assert_eq!(db.ask(&add), ":1", "{key}");
-        let found = db.ask(&format!("{family}.PACKEXISTS {key} LINES one-more"));
-        assert_eq!(found, "$\\x01", "{key}");
-    }
-    assert_eq!(
-        db.ask(&format!("BF.MERGE new 1 {}", GROWING.key)),
-        "-ERR filters of this kind cannot be merged"
-    );
-    let delete = format!("CF.PACKDEL {} LINES one-more", CUCKOO.key);
-    assert_eq!(db.ask(&delete), ":1");
-}
-
-#[test]
 fn each_layout_holds_the_same_items_as_separate_arguments() {
     let server = Server::start();
     let mut db = server.connect();
@@ -134,25 +91,6 @@ fn each_layout_holds_the_same_items_as_separate_arguments() {
 }
 
 #[test]
-fn items_can_be_any_bytes_as_far_as_their_layout_allows() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let items: [&[u8]; 6] = [b"", b"\0", b"a\rb\r", b"\xff\xfe", b" ", &[b'x'; 1 << 20]];
-    let items = items.map(<[u8]>::to_vec);
-    for layout in LAYOUTS {
-        db.run("FLUSHALL");
-        db.run("BF.RESERVE k 0.000001 100");
-        let bytes = packed(layout, &items);
-        let added = call(&mut db, &format!("BF.PACKADD k {layout}"), &bytes, "");
-        assert_eq!(added.integer(), items.len() as i64, "{layout}");
-        for item in &items {
-            let found = db.call([b"BF.EXISTS".to_vec(), b"k".to_vec(), item.clone()]);
-            assert_eq!(found.integer(), 1, "{layout}");
-        }
-    }
-}
-
-#[test]
 fn a_refused_item_ends_the_command_and_those_before_it_stay() {
     let server = Server::start();
     let mut db = server.connect();
@@ -174,26 +112,6 @@ fn a_refused_item_ends_the_command_and_those_before_it_stay() {
         ("CONFIG SET bf.max-filter-bytes 40", "+OK"),
         ("BF.PACKADD new LINES a", "-ERR filter would exceed bf.max-filter-bytes"),
         ("EXISTS new", ":0"),
-    ]);
-}
-
-#[test]
-fn an_add_with_nocreate_adds_to_a_filter_that_exists_and_creates_none() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
-    db.converse(&[
-        ("BF.PACKADD k FIXED 1 ab NOCREATE", "-ERR not found"),
-        ("CF.PACKADD c FIXED 1 ab NOCREATE BITS", "-ERR not found"),
-        ("EXISTS k c", ":0"),
-        ("BF.RESERVE k 0.000001 100", "+OK"),
-        ("CF.RESERVE c 100 ERROR 0.000001", "+OK"),
-        ("BF.PACKADD k FIXED 1 ab NOCREATE", ":2"),
-        ("BF.PACKADD k FIXED 1 bc BITS NOCREATE", "$\\x02"),
-        ("CF.PACKADD c FIXED 1 ab NOCREATE", ":2"),
-        ("BF.RESERVE w 0.01 100 WINDOW 60", "+OK"),
-        ("BF.PACKADD w AT 1000000000005 LINES a NOCREATE", ":1"),
-        ("UNLINK w", ":1"),
-        ("BF.PACKADD w AT 1000000000005 LINES a NOCREATE", "-ERR not found"),
     ]);
 }
 
@@ -251,26 +169,4 @@ fn short_items_are_no_more_in_number_than_sixteen_byte_items_would_be() {
     assert_eq!(call(&mut db, "BF.PACKADD k LINES", &bytes, "").to_string(), TOO_MANY);
     db.run("CONFIG SET bf.max-pack-bytes 16777232");
     assert_eq!(call(&mut db, "BF.PACKADD k LINES", &bytes, "").integer(), 0);
-}
-
-#[test]
-fn a_hundred_thousand_items_in_one_command_are_all_added_and_counted() {
-    const ITEMS: u64 = 100_000;
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE k 0.001 100000");
-    let items: Vec<Vec<u8>> = (0..ITEMS).map(item).collect();
-    let bytes = packed("LINES", &items);
-    let new = call(&mut db, "BF.PACKADD k LINES", &bytes, "").integer();
-    assert!(new > 99_800, "{new}");
-    assert_eq!(missing_items(&mut db, "k", 0..ITEMS), 0);
-    let found = call(&mut db, "BF.PACKEXISTS k LINES", &bytes, "");
-    assert!(found.bytes().iter().all(|byte| *byte == 0xFF));
-    assert_eq!(db.info_number("bf", "bf_items_added"), new);
-    assert_eq!(db.info_number("bf", "bf_lookups"), 2 * ITEMS as i64);
-    assert_eq!(db.info_number("bf", "bf_lookup_hits"), 2 * ITEMS as i64);
-    call(&mut db, "CF.PACKADD c LINES", &bytes, "");
-    assert_eq!(Family::Counting.missing_items(&mut db, "c", 0..ITEMS), 0);
-    assert_eq!(call(&mut db, "CF.PACKDEL c LINES", &bytes, "").integer(), ITEMS as i64);
-    assert_eq!(db.info_number("bf", "bf_items_deleted"), ITEMS as i64);
 }

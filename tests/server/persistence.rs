@@ -87,31 +87,6 @@ fn filters_survive_every_way_to_save_copy_and_move_them() {
 }
 
 #[test]
-fn filters_survive_a_background_save_while_items_arrive() {
-    let mut server = Server::start();
-    let mut db = server.connect();
-    Specimens::create(&mut db);
-    db.run("BGSAVE");
-    add_items(&mut db, "big", 100_000..200_000);
-    eventually("the save ends", || db.info("persistence", "rdb_bgsave_in_progress") == "0");
-    assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "ok");
-    server.restart();
-    assert_eq!(missing_items(&mut server.connect(), "big", 0..100_000), 0);
-}
-
-#[test]
-fn a_rewritten_append_only_file_keeps_the_time_to_live() {
-    let mut server =
-        Server::configured(&["appendonly yes", "appendfsync no", "aof-use-rdb-preamble no"]);
-    let mut db = server.connect();
-    db.run("BF.ADD k a");
-    db.run("EXPIRE k 1000");
-    rewrite_append_only_file(&mut db);
-    server.restart();
-    assert!(server.connect().line("TTL k").integer() > 0);
-}
-
-#[test]
 fn loaded_filters_behave_like_their_originals() {
     let server = Server::start();
     let mut db = server.connect();
@@ -136,15 +111,6 @@ fn loaded_filters_behave_like_their_originals() {
         assert_eq!(db.digest(key), db.digest("loaded"), "{key}");
         assert_eq!(db.digest(key), db.digest("restored"), "{key}");
         db.run("DEL loaded restored");
-    }
-}
-
-#[test]
-fn a_large_filter_is_dumped_in_several_chunks() {
-    let server = Server::start();
-    let mut db = server.connect();
-    for (family, key) in create_large(&mut db) {
-        assert!(family.scan_dump(&mut db, key).len() >= 2, "{key}");
     }
 }
 

@@ -57,33 +57,3 @@ fn crowding_items_close_a_non_scaling_filter_before_its_error_rate_doubles() {
     let told = db.line("BF.INFO k FULL").field("Expected false positive rate");
     assert!((told.double() / rate - 1.0).abs() < 0.15, "{told} {rate}");
 }
-
-#[test]
-fn crowding_items_make_a_filter_grow_before_its_error_rate_doubles() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run(&format!("BF.RESERVE k 0.01 10000 SEED {SEED:x}"));
-    let filters = |db: &mut Connection| db.line("BF.INFO k FILTERS").elements()[0].integer();
-    let added = add_crowding_items(&mut db, |db| filters(db) == 2);
-    assert!(added < 10_000, "{added}");
-    assert_eq!(db.info_number("bf", "bf_fill_guard_closings"), 1);
-    // They go on in the table, where they share the first three bits of their paths.
-    add_crowding_items(&mut db, |db| db.line("BF.CARD k").integer() > 20_000);
-    let rate = measured_rate(&mut db);
-    assert!(rate < 0.0215, "{rate}");
-}
-
-#[test]
-fn the_state_of_the_guard_survives_a_reload_and_reaches_a_replica() {
-    let server = Server::start();
-    let replica = server.replica(&[]);
-    let mut db = server.connect();
-    db.run(&format!("BF.RESERVE k 0.01 20000 SEED {SEED:x}"));
-    let half_way = |db: &mut Connection| guards(db)[0] >= 0.5;
-    add_crowding_items(&mut db, half_way);
-    let before = guards(&mut db);
-    server.wait_for(&replica);
-    assert_eq!(guards(&mut replica.connect()), before);
-    db.run("DEBUG RELOAD");
-    assert_eq!(guards(&mut db), before);
-}

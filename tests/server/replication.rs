@@ -3,9 +3,7 @@
 mod commands;
 
 use commands::random_command;
-use splitbloom_harness::{
-    add_items, item, scan_dump, Connection, Family, Random, Reply, Server, Specimens,
-};
+use splitbloom_harness::{add_items, item, scan_dump, Connection, Family, Random, Reply, Server};
 use std::collections::BTreeMap;
 
 /// Other defaults and a limit that every filter exceeds: a replica must apply neither.
@@ -47,37 +45,6 @@ fn random_commands_leave_equal_digests_whatever_the_configurations() {
     assert_no_error_line(&replica);
 }
 
-#[test]
-fn a_primary_that_already_has_filters_is_copied_in_full() {
-    for (diskless, load) in [("no", "disabled"), ("yes", "disabled"), ("yes", "swapdb")] {
-        let primary = Server::configured(&[&format!("repl-diskless-sync {diskless}")]);
-        Specimens::create(&mut primary.connect());
-        let before = Specimens::fingerprints(&mut primary.connect());
-        let load = format!("repl-diskless-load {load}");
-        let replica = primary.replica(&[&load, "bf.max-filter-bytes 1", "bf.initial-size 7"]);
-        assert_eq!(Specimens::fingerprints(&mut replica.connect()), before);
-        add_items(&mut primary.connect(), "grown", 20_000..21_000);
-        primary.wait_for(&replica);
-        assert_equal_keys(&primary, &replica);
-        assert_no_error_line(&replica);
-    }
-}
-
-#[test]
-fn a_promoted_replica_continues_like_its_primary() {
-    let primary = Server::start();
-    let replica = primary.replica(&[]);
-    let mut db = primary.connect();
-    db.run("BF.RESERVE k 0.01 100");
-    add_items(&mut db, "k", 0..500);
-    primary.wait_for(&replica);
-    let mut other = replica.connect();
-    other.run("REPLICAOF NO ONE");
-    add_items(&mut db, "k", 500..5000);
-    add_items(&mut other, "k", 500..5000);
-    assert_eq!(db.digest("k"), other.digest("k"));
-}
-
 /// At the limit each item of a counting filter is tried by itself.
 #[test]
 fn a_replica_holds_what_its_primary_has_room_for() {
@@ -109,38 +76,6 @@ fn a_replica_holds_what_its_primary_has_room_for() {
     assert_equal_keys(&primary, &replica);
     assert_eq!(replica.connect().ask("CF.EXISTS f d"), ":0");
     assert_no_error_line(&replica);
-}
-
-#[test]
-fn effects_of_a_transaction_or_script_are_replicated_once() {
-    let primary = Server::strict(&[]);
-    let replica = primary.replica(&REPLICA_SETTINGS);
-    let mut db = primary.connect();
-    for line in ["MULTI", "BF.ADD k a", "BF.ADD k a", "BF.ADD l a", "BF.RESERVE k 0.01 100", "EXEC"]
-    {
-        db.run(line);
-    }
-    let script =
-        "redis.call('BF.ADD', KEYS[1], 'b') return redis.pcall('BF.RESERVE', KEYS[1], 0.01, 100)";
-    db.call(["EVAL", script, "1", "k"]);
-    primary.wait_for(&replica);
-    assert_equal_keys(&primary, &replica);
-    replica.connect().converse(&[("BF.CARD k", ":2"), ("BF.CARD l", ":1")]);
-    assert_no_error_line(&replica);
-}
-
-#[test]
-fn a_loaded_filter_reaches_the_replica() {
-    let primary = Server::start();
-    let replica = primary.replica(&REPLICA_SETTINGS);
-    let mut db = primary.connect();
-    db.run("BF.RESERVE k 0.001 1000000");
-    add_items(&mut db, "k", 0..20_000);
-    let chunks = scan_dump(&mut db, "k");
-    splitbloom_harness::load_chunks(&mut db, "l", &chunks);
-    primary.wait_for(&replica);
-    assert_equal_keys(&primary, &replica);
-    assert_eq!(db.digest("l"), replica.connect().digest("k"));
 }
 
 fn count_errors(reply: &Reply, errors: &mut BTreeMap<String, usize>) {

@@ -73,26 +73,6 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
     }
 }
 
-#[test]
-fn a_redacted_chunk_still_reaches_the_replica_and_the_append_only_file() {
-    for family in Family::BOTH {
-        let mut primary =
-            Server::configured(&["appendonly yes", "appendfsync no", "aof-use-rdb-preamble no"]);
-        let replica = primary.replica(&[]);
-        let mut db = primary.connect();
-        db.run(&reserve(family, "k", SEED));
-        family.add_items(&mut db, "k", 0..1);
-        let chunks = family.scan_dump(&mut db, "k");
-        family.load_chunks(&mut db, "copy", &chunks);
-        let digest = db.digest("copy");
-        primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest("copy"), digest);
-        primary.restart();
-        let mut db = primary.connect();
-        assert_eq!([db.digest("k"), db.digest("copy")], [digest.clone(), digest]);
-    }
-}
-
 /// The command that makes a filter with a seed.
 fn reserve(family: Family, key: &str, seed: &str) -> String {
     match family {

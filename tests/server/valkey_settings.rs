@@ -2,7 +2,6 @@
 
 use crate::config::{setting, shape_of_a_new_filter};
 use splitbloom_harness::{Connection, Options, Server};
-use std::fs;
 
 /// Each as valkey-bloom spells it, a value, and our name.
 const COUNTERPARTS: [(&str, &str, &str); 4] = [
@@ -90,20 +89,6 @@ fn a_name_of_valkey_bloom_overrides_a_load_argument() {
         ..Options::settings(&["bf.bloom-capacity 1000"])
     });
     assert_eq!(shape_of_a_new_filter(&mut server.connect()), ["0.05", "1000", "2"]);
-}
-
-#[test]
-fn a_rewritten_file_in_which_our_own_line_is_edited_holds() {
-    let mut server = Server::configured(&["bf.bloom-capacity 1000"]);
-    server.connect().run("CONFIG SET bf.bloom-capacity 2000");
-    server.connect().run("CONFIG REWRITE");
-    let path = server.folder().join("server.conf");
-    let file = fs::read_to_string(&path).expect("the file");
-    assert!(file.contains("bf.bloom-capacity 2000"), "{file}");
-    let edited = file.replace("bf.initial-size 2000", "bf.initial-size 3000");
-    fs::write(&path, edited).expect("the file");
-    server.restart();
-    assert_eq!(setting(&mut server.connect(), "bf.bloom-capacity"), "3000");
 }
 
 #[test]

@@ -58,20 +58,10 @@ fn info_of_one_field_is_its_value_alone() {
         ("BF.INFO k FILTERS", "{+Number of filters: :1}"),
         ("BF.INFO k ITEMS", "{+Number of items inserted: :1}"),
         ("BF.INFO k EXPANSION", "{+Expansion rate: :3}"),
+        ("BF.RESERVE fixed 0.01 1000 NONSCALING", "+OK"),
+        ("BF.INFO fixed EXPANSION", "{+Expansion rate: _}"),
     ]);
     assert_eq!(db.ask("BF.INFO k SIZE"), format!("{{+Size: :{size}}}"));
-}
-
-#[test]
-fn a_non_scaling_filter_has_no_expansion_rate() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE k 0.01 1000 NONSCALING");
-    assert_eq!(db.ask("BF.INFO k EXPANSION"), "[_]");
-    assert_eq!(db.line("BF.INFO k").field("Expansion rate"), Reply::Null);
-    let mut db = server.connect_resp3();
-    assert_eq!(db.ask("BF.INFO k EXPANSION"), "{+Expansion rate: _}");
-    assert_eq!(db.line("BF.INFO k").field("Expansion rate"), Reply::Null);
 }
 
 #[test]

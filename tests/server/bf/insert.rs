@@ -42,26 +42,3 @@ fn everything_after_items_is_data() {
         ("BF.MEXISTS k NOCREATE ITEMS CAPACITY nocreate", "[:1, :1, :1, :0]"),
     ]);
 }
-
-#[test]
-fn insert_with_nocreate_adds_to_an_existing_filter() {
-    let server = Server::strict(&[]);
-    server.connect().converse(&[
-        ("BF.INSERT k NOCREATE ITEMS a", "-ERR not found"),
-        ("EXISTS k", ":0"),
-        ("BF.ADD k a", ":1"),
-        ("BF.INSERT k NOCREATE ITEMS a b", "[:0, :1]"),
-        ("BF.INSERT k nocreate ITEMS c", "[:1]"),
-    ]);
-}
-
-#[test]
-fn insert_ignores_creation_options_for_an_existing_filter() {
-    let server = Server::start();
-    server.connect().converse(&[
-        ("BF.RESERVE k 0.01 50 EXPANSION 3", "+OK"),
-        ("BF.INSERT k CAPACITY 5000 ERROR 0.5 NONSCALING ITEMS a", "[:1]"),
-        ("BF.INFO k CAPACITY", "[:50]"),
-        ("BF.INFO k EXPANSION", "[:3]"),
-    ]);
-}

@@ -150,31 +150,6 @@ fn the_long_info_begins_with_the_short_one_and_tells_of_the_table() {
 }
 
 #[test]
-fn the_error_rate_holds_however_far_a_filter_grows() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("CF.RESERVE k 4 ERROR 0.02");
-    let batch = |command: &str, name: &str, first: u64| {
-        let items: String = (first..first + 1000).map(|item| format!(" {name}{item}")).collect();
-        format!("{command}{items}")
-    };
-    for first in (0..200_000).step_by(1000) {
-        db.run(&batch("CF.INSERT k ITEMS", "item:", first));
-    }
-    let found = |db: &mut splitbloom_harness::Connection, name: &str| -> i64 {
-        let replies = (0..200_000).step_by(1000).map(|first| {
-            let reply = db.line(&batch("CF.MEXISTS k", name, first));
-            let found = reply.elements().iter().map(|found| found.integer());
-            found.sum::<i64>()
-        });
-        replies.sum()
-    };
-    assert_eq!(found(&mut db, "item:"), 200_000);
-    let false_positives = found(&mut db, "absent:");
-    assert!((100..4000).contains(&false_positives), "{false_positives}");
-}
-
-#[test]
 fn items_and_keys_can_be_any_bytes() {
     let server = Server::start();
     let mut db = server.connect();

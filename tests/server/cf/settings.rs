@@ -1,11 +1,7 @@
 //! The defaults of counting filters: from the configuration file and CONFIG SET.
 
-use crate::config::spellings;
+use crate::config::setting;
 use splitbloom_harness::{Connection, Server};
-
-fn setting(db: &mut Connection, name: &str) -> String {
-    db.line(&format!("CONFIG GET {name}")).field(name).text()
-}
 
 /// Error rate, capacity, bucket size, iterations and expansion of a filter that an add creates.
 fn shape_of_a_new_filter(db: &mut Connection) -> (f64, [i64; 4]) {
@@ -14,18 +10,6 @@ fn shape_of_a_new_filter(db: &mut Connection) -> (f64, [i64; 4]) {
     let info = db.line("CF.INFO new FULL");
     let numbers = ["Capacity", "Bucket size", "Max iterations", "Expansion rate"];
     (info.field("Error rate").double(), numbers.map(|name| info.field(name).integer()))
-}
-
-#[test]
-fn without_configuration_the_defaults_of_redisbloom_hold() {
-    let server = Server::start();
-    let mut db = server.connect();
-    assert_eq!(shape_of_a_new_filter(&mut db), (0.01, [1024, 2, 20, 1]));
-    for (name, value) in [("error-rate", "0.01"), ("initial-size", "1024")] {
-        for spelling in spellings(&server, &format!("cf.{name}")) {
-            assert_eq!(setting(&mut db, &spelling), value, "{spelling}");
-        }
-    }
 }
 
 #[test]

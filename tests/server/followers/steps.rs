@@ -165,8 +165,9 @@ fn a_name_exchanged_and_exchanged_back_at_any_step_of_a_fetch_leaves_the_right_c
     });
 }
 
-/// What a name stands for changes, and what the filter under it has then.
-const CHANGES: [(&[&str], std::ops::Range<u64>); 12] = [
+/// What a name stands for changes, and what the filter under it has then. `RESTORE f` and `LOAD f`
+/// bring the other filter.
+const CHANGES: [(&[&str], std::ops::Range<u64>); 15] = [
     (&["RENAME other f"], OTHERS),
     (&["RENAME f g", "RENAMENX other f"], OTHERS),
     (&["MOVE f 2", "RENAME other f", "SELECT 2", "DEL f"], OTHERS),
@@ -179,20 +180,35 @@ const CHANGES: [(&[&str], std::ops::Range<u64>); 12] = [
     (&["BF.MERGE f 1 other FORCE"], ITEMS),
     (&["BF.MERGE f 1 other FORCE"], OTHERS),
     (&["BF.SHRINK f"], ITEMS),
+    (&["RESTORE f"], OTHERS),
+    (&["DEL f", "LOAD f"], OTHERS),
+    (&["FLUSHDB", "LOAD f"], OTHERS),
 ];
 
 #[test]
 fn whatever_a_name_stands_for_after_any_step_of_a_fetch_is_what_the_copy_has() {
     on_prepared_servers(&CHANGES, |server, (lines, expected)| {
+        let mut db = server.connect();
+        db.run("SELECT 5");
+        let dump = db.run("DUMP spare").bytes().to_vec();
+        let chunks = scan_dump(&mut db, "spare");
         for step in 0..STEPS {
             let mut db = server.connect();
             begin(&mut db);
-            let lines = *lines;
+            let (lines, dump, chunks) = (*lines, dump.clone(), chunks.clone());
             let follower = following(server, move |number| {
-                if number == step {
-                    lines.iter().for_each(|line| drop(db.run(line)));
+                for line in lines.iter().filter(|_| number == step) {
+                    match *line {
+                        "RESTORE f" => {
+                            let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
+                            assert_eq!(db.call(restore).to_string(), "+OK");
+                        }
+                        "LOAD f" => load_chunks(&mut db, "f", &chunks),
+                        line => drop(db.run(line)),
+                    }
                 }
             });
+            println!("{lines:?}, step {step}");
             eventually("the copy is that of the key", || {
                 follower.wait_until_ready(patient(SOON)) && denied(&follower, expected.clone()) == 0
             });
@@ -201,34 +217,6 @@ fn whatever_a_name_stands_for_after_any_step_of_a_fetch_is_what_the_copy_has() {
             }
         }
     });
-}
-
-#[test]
-fn a_filter_that_is_restored_or_loaded_at_any_step_of_a_fetch_is_what_the_copy_has() {
-    let server = prepared();
-    let mut db = server.connect();
-    db.run("SELECT 5");
-    let dump = db.run("DUMP spare").bytes().to_vec();
-    let chunks = scan_dump(&mut db, "spare");
-    for (step, how) in
-        (0..STEPS).flat_map(|step| ["RESTORE", "DEL f", "FLUSHDB"].map(|how| (step, how)))
-    {
-        let mut db = server.connect();
-        begin(&mut db);
-        let (dump, chunks) = (dump.clone(), chunks.clone());
-        let follower = following(&server, move |number| {
-            if number == step && how == "RESTORE" {
-                let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
-                assert_eq!(db.call(restore).to_string(), "+OK");
-            } else if number == step {
-                db.run(how);
-                load_chunks(&mut db, "f", &chunks);
-            }
-        });
-        eventually("the copy is that of the key", || {
-            follower.wait_until_ready(patient(SOON)) && denied(&follower, OTHERS) == 0
-        });
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! for word, with commands that failed there or that only it takes.
 
 use crate::replication::assert_no_error_line;
-use splitbloom_harness::samples::{rdb_for_all_servers, ALL, CUCKOO, GROWING, RDB};
+use splitbloom_harness::samples::{rdb_for_all_servers, CUCKOO, GROWING, RDB};
 use splitbloom_harness::{
     commands_in_append_only_file, eventually, missing_items, Family, Options, Primary, Server,
 };
@@ -119,22 +119,6 @@ fn a_filter_that_does_not_grow_takes_all_that_its_primary_acknowledged() {
     let full = "-ERR non scaling filter is full".to_owned();
     assert!(replies.contains(&full), "{replies:?}");
     assert_eq!(db.ask("CF.ADD counting -"), "-ERR Filter is full");
-}
-
-#[test]
-fn pieces_in_the_stream_make_the_filters_that_they_made() {
-    let replica = Server::start();
-    let mut primary = Primary::with_empty_replica(&replica);
-    for sample in ALL {
-        for (iterator, data) in sample.pieces() {
-            primary.send(sample.family.loading(sample.key, iterator, &data));
-        }
-    }
-    primary.wait_for(&replica);
-    for sample in ALL {
-        sample.assert_is_what_it_was(&mut replica.connect());
-    }
-    assert_no_error_line(&replica);
 }
 
 /// The replica's own log has what took effect, with seeds: it loads to equal filters.

@@ -1,8 +1,7 @@
 //! Numbers and sizes at the limits of what is legal, and beyond.
 
-use super::exercise;
 use splitbloom_harness::{
-    add_items, eventually, item, layers, load_chunks, missing_items, scan_dump, words, Server,
+    add_items, eventually, layers, load_chunks, missing_items, scan_dump, Server,
 };
 
 #[test]
@@ -24,22 +23,6 @@ fn filters_of_any_size_and_error_rate_work() {
         }
     }
     eventually("all memory is returned", || db.info_number("bf", "bf_bytes_held") == baseline);
-}
-
-#[test]
-fn the_steepest_growth_works() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE k 0.01 1 EXPANSION 32768");
-    let mut last = 0;
-    for first in (0..100_000).step_by(1000) {
-        add_items(&mut db, "k", first..first + 1000);
-        last = first + 1000;
-    }
-    assert_eq!(missing_items(&mut db, "k", 0..last), 0);
-    exercise(&mut db);
-    db.run("DEBUG RELOAD");
-    assert_eq!(missing_items(&mut db, "k", 0..last), 0);
 }
 
 #[test]
@@ -67,20 +50,6 @@ fn thousands_of_layers_from_redisbloom_load_and_work_and_grow_by_a_table() {
     add_items(&mut db, "k", 0..2 * u64::from(LEN));
     assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{}]", LEN + 1));
     assert_eq!(missing_items(&mut db, "k", 0..2 * u64::from(LEN)), 0);
-}
-
-#[test]
-fn a_hundred_thousand_items_in_one_command_are_all_added() {
-    const ITEMS: u64 = 100_000;
-    let server = Server::start();
-    let mut db = server.connect();
-    let command = |head: &str| words(head).into_iter().chain((0..ITEMS).map(item));
-    let added = db.call(command("BF.MADD k"));
-    assert_eq!(added.elements().len() as u64, ITEMS);
-    let found = db.call(command("BF.MEXISTS k"));
-    assert!(found.elements().iter().all(|answer| answer.integer() == 1));
-    let again = db.call(command("BF.INSERT k NOCREATE ITEMS"));
-    assert!(again.elements().iter().all(|answer| answer.integer() == 0));
 }
 
 #[test]

@@ -1,40 +1,11 @@
 //! Bytes that RedisBloom or valkey-bloom did not write, where theirs are expected: in their
 //! encodings, headers and pieces nothing is checked by a checksum.
 
-use super::payloads::{restore, restore_and_exercise, TYPE_BYTES};
+use super::payloads::{restore, TYPE_BYTES};
 use super::storm::{is_a_working_value, storm};
-use super::{bodies_with_boundaries, siege_of_mutants, BOUNDARIES};
-use splitbloom_harness::samples::{
-    dumped, earlier_bodies, loads, payload, Sample, ALL, OF_VALKEY_BLOOM,
-};
-use splitbloom_harness::{Connection, Random, Server};
-
-#[test]
-fn a_truncated_value_of_another_module_is_refused_or_works() {
-    siege_of_mutants(|db, tally| {
-        for sample in dumped() {
-            let body = sample.body();
-            for length in 0..body.len() {
-                tally.note(try_body(db, &body[..length]));
-            }
-        }
-    });
-}
-
-#[test]
-fn a_value_of_another_module_with_any_field_at_its_boundaries_is_refused_or_works() {
-    /// Type, identity, and the numbers before and of the first sub-filter are among these.
-    const FIELDS_BYTES: usize = 100;
-    siege_of_mutants(|db, tally| {
-        for sample in dumped() {
-            let body = sample.body();
-            let (fields, rest) = body.split_at(FIELDS_BYTES);
-            for mutant in bodies_with_boundaries(&fields[TYPE_BYTES..]) {
-                tally.note(try_body(db, &[&fields[..TYPE_BYTES], &mutant, rest].concat()));
-            }
-        }
-    });
-}
+use super::BOUNDARIES;
+use splitbloom_harness::samples::{earlier_bodies, loads, payload, Sample, ALL, OF_VALKEY_BLOOM};
+use splitbloom_harness::{Connection, Random};
 
 #[test]
 fn each_of_very_many_mutated_values_of_redisbloom_is_refused_or_works() {
@@ -85,42 +56,6 @@ fn each_of_very_many_mutated_loads_of_valkey_bloom_is_refused_or_works() {
         assert!(reply == "+OK" || reply == "-ERR received bad data", "{reply}");
         reply == "+OK" && is_a_working_value(db)
     });
-}
-
-#[test]
-fn every_field_of_a_header_of_redisbloom_at_its_boundaries_is_refused_or_works() {
-    siege_of_mutants(|db, tally| {
-        for sample in ALL {
-            let pieces = sample.pieces();
-            let (iterator, header) = &pieces[0];
-            for mutant in bodies_with_boundaries(header) {
-                let pieces = [&[(*iterator, mutant)], &pieces[1..]].concat();
-                tally.note(try_pieces(db, &sample, &pieces));
-            }
-        }
-    });
-}
-
-/// Nothing is kept but what has bits: a header cannot ask for memory.
-#[test]
-fn a_header_of_redisbloom_costs_no_more_memory_than_its_bytes() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let before = super::held(&mut db);
-    for sample in ALL {
-        let (iterator, header) = &sample.pieces()[0];
-        for mutant in bodies_with_boundaries(header) {
-            sample.family.load(&mut db, "k", *iterator, &mutant);
-            let taken = super::held(&mut db) - before;
-            assert!(taken < 64 << 10, "{taken} bytes");
-            db.run("DEL k");
-        }
-    }
-}
-
-fn try_body(db: &mut Connection, body: &[u8]) -> bool {
-    let payload = payload(db, body);
-    restore_and_exercise(db, &payload)
 }
 
 /// Loads them, and deletes what they make. Returns whether they begin a filter.

@@ -4,7 +4,6 @@
 mod chunks;
 mod extremes;
 mod foreign;
-mod orders;
 mod payloads;
 mod storm;
 

@@ -87,20 +87,6 @@ fn the_sweeper_finds_filters_that_have_moved() {
 }
 
 #[test]
-fn databases_that_change_places_keep_their_turn() {
-    let server = Server::start();
-    let mut db = server.connect();
-    fill(&mut db, &["a"]);
-    db.run("SWAPDB 0 1");
-    fill(&mut db, &["a", "b"]);
-    db.run("SWAPDB 1 2");
-    db.run("SWAPDB 0 2");
-    wait_until_swept(&mut db, &["a"], ITEMS);
-    db.run("SELECT 2");
-    wait_until_swept(&mut db, &["a", "b"], ITEMS);
-}
-
-#[test]
 fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
     let server = Server::start();
     let mut db = server.connect();
@@ -144,18 +130,6 @@ fn a_restart_knows_what_is_to_be_forgotten() {
         db.run("DEBUG RELOAD");
         assert_eq!(db.digest_of_everything(), all);
     }
-}
-
-#[test]
-fn a_promoted_replica_sweeps() {
-    let primary = Server::start();
-    let replica = primary.replica(&[]);
-    let mut db = primary.connect();
-    fill(&mut db, &["w"]);
-    primary.wait_for(&replica);
-    let mut other = replica.connect();
-    other.run("REPLICAOF NO ONE");
-    wait_until_swept(&mut other, &["w"], ITEMS);
 }
 
 #[test]

@@ -5,8 +5,6 @@ use splitbloom_harness::follower::{changes, position, read, Follower};
 use splitbloom_harness::{
     add_items, eventually, item, load_chunks, scan_dump, Connection, Dialect, Reply, Server,
 };
-use std::io::Write;
-use std::net::TcpStream;
 
 /// A client that waits, and its id.
 struct Waiting {
@@ -311,24 +309,6 @@ fn a_thousand_followers_wait_for_one_filter() {
     }
     assert_eq!(blocked(&server), 0);
     assert_eq!(db.info("bf", "bf_journals"), "1");
-}
-
-/// More than are woken at once.
-#[test]
-fn one_of_many_followers_is_woken_once_for_much_news() {
-    const ITEMS: usize = 100;
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE f 0.000001 1000");
-    let now = position(&mut db, "f");
-    let mut followers: Vec<_> = (0..20).map(|_| Waiting::for_news(&server, "f", &now).db).collect();
-    // One write, which the server reads as a whole before it looks at its timers.
-    let adds: String = (0..ITEMS).map(|number| format!("BF.ADD f {number}\r\n")).collect();
-    let mut writer = TcpStream::connect(("127.0.0.1", server.port())).expect("the server is up");
-    writer.write_all(adds.as_bytes()).expect("the server reads");
-    for follower in &mut followers {
-        assert_eq!(read(&follower.receive()).1.expect("news").len(), ITEMS);
-    }
 }
 
 /// Null would say that nothing is new.

@@ -132,21 +132,3 @@ fn a_journal_that_nobody_asks_for_ends_and_one_that_is_waited_for_stays() {
     db.run("BF.ADD f b");
     assert_eq!(db.info("bf", "bf_journals"), "0");
 }
-
-#[test]
-fn a_thousand_journals_come_and_go() {
-    let server = Server::configured(&["bf.journal-idle-time 1"]);
-    let mut db = server.connect();
-    for round in 0..3 {
-        for number in 0..1000 {
-            db.run(&format!("BF.ADD f{number} {round}"));
-            position(&mut db, &format!("f{number}"));
-            if number % 3 == round {
-                db.run(&format!("DEL f{number}"));
-            }
-        }
-        assert!(db.info_number("bf", "bf_journals") <= 1000);
-    }
-    eventually("all end", || db.info("bf", "bf_journals") == "0");
-    assert_eq!(db.info("bf", "bf_journal_bytes"), "0");
-}
