@@ -2,6 +2,7 @@
 
 mod cluster;
 mod compare;
+mod doctor;
 mod errors;
 mod files;
 mod info;

@@ -13,8 +13,11 @@ pub const WAY: &str = "`splitbloom migrate` copies it to a server with splitbloo
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// The answer is no: items are missing, two filters differ, or a filter was not copied.
+    /// The answer is no: items are missing, two filters differ, a filter was not copied, or there
+    /// is advice.
     No,
+    /// `doctor` has found something wrong.
+    Wrong,
 }
 
 impl Outcome {

@@ -16,6 +16,7 @@
 //!   bulk         a filter from many items, on all cores
 //!   sizing       what the kinds of filters take
 //!   progress     a bar on a terminal, silence elsewhere
+//!   doctor       what a server says of itself, and what to think of it
 //!   describe     a filter in the words of BF.INFO
 //!   report       that for people, or as JSON
 //!   parse        words of the command line
@@ -31,6 +32,7 @@ pub mod checkpoint;
 pub mod commands;
 pub mod connect;
 pub mod describe;
+pub mod doctor;
 pub mod error;
 pub mod feed;
 pub mod filter_file;
@@ -64,8 +66,9 @@ pub struct Tool {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: items are missing, two filters differ, or a filter was not copied
-  2  wrong usage
+  1  the answer is no: items are missing, two filters differ, a filter was not copied, or `doctor`
+     has advice
+  2  wrong usage, or `doctor` has found something wrong
   3  no connection to the server, or the login was refused
   4  the server refused a command
   5  a file could not be read or written
@@ -86,6 +89,7 @@ pub fn run(version: &'static str, arguments: impl IntoIterator<Item = OsString>)
     match tool.command.run() {
         Ok(Outcome::Done) | Err(Error::NobodyReads) => ExitCode::SUCCESS,
         Ok(Outcome::No) => ExitCode::from(1),
+        Ok(Outcome::Wrong) => ExitCode::from(2),
         Err(error) => {
             eprintln!("splitbloom: {error}");
             if let Error::Interrupted(signal, _) = error {

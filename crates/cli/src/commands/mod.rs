@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod compare;
+mod doctor;
 mod documents;
 mod info;
 mod load;
@@ -29,6 +30,7 @@ pub enum Command {
     Pull(pull::Arguments),
     Info(info::Arguments),
     Compare(compare::Arguments),
+    Doctor(doctor::Arguments),
     Migrate(migrate::Arguments),
     Merge(merge::Arguments),
     Shrink(shrink::Arguments),
@@ -49,6 +51,7 @@ impl Command {
             Self::Pull(arguments) => arguments.run(),
             Self::Info(arguments) => arguments.run(),
             Self::Compare(arguments) => arguments.run(),
+            Self::Doctor(arguments) => arguments.run(),
             Self::Migrate(arguments) => arguments.run(),
             Self::Merge(arguments) => arguments.run(),
             Self::Shrink(arguments) => arguments.run(),

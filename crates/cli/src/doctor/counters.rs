@@ -1,0 +1,73 @@
+//! What the modules and the server count, and should not.
+
+use super::finding::{Finding, Findings, Level};
+use super::node::Node;
+use crate::report::with_spaces;
+
+const DIFFERS: &str = "this server lacks changes: see the log, then copy the filters it names";
+const BUG: &str = "a bug: report the line in the log, and copy the replicas in full";
+const CHOSEN: &str = "somebody may know a seed and choose items: create the filter anew";
+
+/// Counters that should be 0: how bad it is if they are not, and what to do.
+const ZEROS: [(&str, Level, &str); 7] = [
+    ("bf_replays_refused", Level::Wrong, DIFFERS),
+    ("sketch_replays_refused", Level::Wrong, DIFFERS),
+    ("unexpected_error_replies", Level::Wrong, DIFFERS),
+    ("bf_caught_panics", Level::Wrong, BUG),
+    ("sketch_caught_panics", Level::Wrong, BUG),
+    ("bf_fill_guard_closings", Level::Advice, CHOSEN),
+    ("bf_replays_ignored", Level::Advice, "compare the filters with the primary's"),
+];
+
+/// What INFO counts.
+pub fn counters(node: &Node) -> Findings<'_> {
+    let info = node.info.as_ref()?;
+    let number = |name| with_spaces(&info.number(name).unwrap_or_default().to_string());
+    let counted = ZEROS.iter().filter(|(name, ..)| info.number(name).unwrap_or_default() > 0);
+    let mut findings: Vec<Finding> = counted
+        .map(|(name, level, advice)| Finding {
+            level: *level,
+            ..Finding::advice(format!("{name} is {}", number(name)), *advice)
+        })
+        .collect();
+    if info.number("bf_journals").is_some() {
+        let (filters, journals) = (number("bf_filters"), number("bf_journals"));
+        let (bytes, slowest) = (number("bf_journal_bytes"), number("bf_sweep_slowest_usec"));
+        findings.push(Finding::ok(format!(
+            "filters: {filters}, journals: {journals} ({bytes} bytes), slowest sweep: {slowest} µs"
+        )));
+    } else if findings.is_empty() {
+        findings.push(Finding::ok("none of splitbloom"));
+    }
+    Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::tests::{silent, with_info};
+    use super::*;
+
+    #[test]
+    fn what_should_not_happen_is_counted_by_name() {
+        let levels = |info: &str| -> Vec<Level> {
+            let findings = counters(&with_info(info)).expect("INFO is known");
+            findings.iter().map(|finding| finding.level).collect()
+        };
+        let good: String = ZEROS.iter().map(|(name, ..)| format!("{name}:0\n")).collect();
+        assert_eq!(levels(&good), [Level::Ok]);
+        assert_eq!(levels(&format!("{good}bf_journals:2")), [Level::Ok]);
+        for (name, level) in [
+            ("bf_replays_refused", Level::Wrong),
+            ("sketch_replays_refused", Level::Wrong),
+            ("unexpected_error_replies", Level::Wrong),
+            ("bf_caught_panics", Level::Wrong),
+            ("sketch_caught_panics", Level::Wrong),
+            ("bf_fill_guard_closings", Level::Advice),
+            ("bf_replays_ignored", Level::Advice),
+        ] {
+            let info = good.replace(&format!("{name}:0"), &format!("{name}:1"));
+            assert_eq!(levels(&info), [level], "{name}");
+        }
+        assert!(counters(&silent()).is_err());
+    }
+}
