@@ -46,7 +46,7 @@ fn filters_of_other_modules_are_found() {
 }
 
 #[test]
-fn a_server_without_the_module_is_told_how_to_load_it() {
+fn a_server_without_the_module_is_wrong_and_the_advice_is_how_to_load_it() {
     let settings = Options::settings(&GOOD);
     let server = Server::with(Options { without_module: true, ..settings });
     let run = examined(&server);
@@ -77,7 +77,7 @@ fn a_node_that_lacks_the_module_is_named() {
     };
     eventually("the nodes know each other", || knows_two(&server) && knows_two(&other));
     let words = format!("127.0.0.1:{port} lacks the module");
-    // Whichever is asked first.
+    // Whichever the URL names.
     for first in [&server, &other] {
         assert_finds(&examined(first), 2, ["wrong", "nodes", &words]);
     }
@@ -114,7 +114,7 @@ fn server_ahead(work: &Folder) -> PathBuf {
 }
 
 #[test]
-fn what_a_user_may_not_ask_is_said_to_be_unknown() {
+fn what_a_user_may_not_read_is_reported_as_unknown() {
     let server = Server::configured(&GOOD);
     server.connect().run("ACL SETUSER asks on >secret -@all +ping +bf.add");
     let mut doctor = tool_on(&server, &["doctor"]);

@@ -30,8 +30,11 @@ pub use site::Site;
 use finding::Findings;
 use node::Node;
 
+/// A subject, and what there is to say of it.
+type Group<Of> = (&'static str, fn(&Of) -> Findings<'_>);
+
 /// What is looked at on each node.
-const GROUPS: [(&str, fn(&Node) -> Findings<'_>); 9] = [
+const GROUPS: [Group<Node>; 9] = [
     ("commands", commands::owners),
     ("server", commands::server),
     ("saving", durability::saving),
@@ -44,8 +47,7 @@ const GROUPS: [(&str, fn(&Node) -> Findings<'_>); 9] = [
 ];
 
 /// What is looked at by comparing the nodes.
-const COMPARISONS: [(&str, fn(&Site) -> Findings<'_>); 2] =
-    [("nodes", nodes::nodes), ("clocks", nodes::clocks)];
+const COMPARISONS: [Group<Site>; 2] = [("nodes", nodes::nodes), ("clocks", nodes::clocks)];
 
 /// All findings, by subject; those of the server of the URL come first.
 pub fn findings(site: &Site) -> Vec<Finding> {

@@ -17,7 +17,7 @@ use std::io::{stdout, Write as _};
 Example:
   splitbloom doctor redis://127.0.0.1:6379
 
-The other nodes are asked with the same login. Exit code 0: all is well; 1: there is advice, or
+The other nodes are examined with the same login. Exit code 0: all is well; 1: there is advice, or
 something is not known; 2: something is wrong.")]
 pub struct Arguments {
     /// The server, as in --url of the other commands; any node of a cluster

@@ -114,7 +114,7 @@ pub fn server(node: &Node) -> Findings<'_> {
             Finding::wrong(found, "splitbloom needs Redis 7.0, Valkey 8 or later")
         }
         _ if info.text("loading") == "1" => {
-            Finding::advice(found + ", loading its data", "ask again when it has loaded them")
+            Finding::advice(found + ", loading its data", "try again when it has loaded them")
         }
         _ => Finding::ok(found),
     }])

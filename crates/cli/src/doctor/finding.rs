@@ -77,7 +77,7 @@ impl Finding {
 impl From<&Unknown> for Finding {
     fn from(Unknown { command, refusal }: &Unknown) -> Self {
         let advice = match refusal.starts_with("NOPERM") {
-            true => format!("allow this user {command}, or ask as another one"),
+            true => format!("allow this user {command}, or log in as another"),
             false => format!("look it up where the server is run: it does not answer {command}"),
         };
         Self::advice(format!("not known: {command}: {refusal}"), advice)

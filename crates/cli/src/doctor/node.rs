@@ -63,7 +63,7 @@ impl Info {
 }
 
 impl Node {
-    /// Asks the server, which changes nothing there.
+    /// Queries the server, and changes nothing there.
     pub fn ask(address: String, db: &mut Connection) -> Self {
         let clock = clock(db); // first, while no reply is under way
         let info = ask_with(db, "INFO", "everything").map(Info);

@@ -22,7 +22,7 @@ pub fn nodes(site: &Site) -> Findings<'_> {
     for (address, why) in &site.silent {
         findings.push(Finding::advice(
             format!("{address} is not known: {why}"),
-            "ask it from a machine that reaches it, with a login that it accepts",
+            "run this where it can be reached, with a login that it accepts",
         ));
     }
     let module_of = |node: &Node| {
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(levels(nodes(&site(vec![one(), one()]))), [Level::Ok]);
         let other = with_module(Some("0.2.0"));
         assert_eq!(levels(nodes(&site(vec![one(), other]))), [Level::Advice]);
-        // Whichever was asked first.
+        // Whichever the URL names.
         assert_eq!(levels(nodes(&site(vec![one(), with_module(None)]))), [Level::Wrong]);
         assert_eq!(levels(nodes(&site(vec![with_module(None), one()]))), [Level::Wrong]);
         assert_eq!(levels(nodes(&site(vec![with_module(None)]))), [Level::Ok]);

@@ -9,17 +9,17 @@ use std::time::Duration;
 /// A server that is gone may never answer; one on another continent takes less.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// All servers that were asked.
+/// All servers that were examined.
 #[derive(Debug)]
 pub struct Site {
     /// The first is that of the URL.
     pub nodes: Vec<Node>,
-    /// The address of each that could not be asked, and why.
+    /// The address of each that could not be examined, and why.
     pub silent: Vec<(String, String)>,
 }
 
 impl Site {
-    /// Asks the server of these settings, and with the same login all that it leads to.
+    /// Examines the server of these settings, and with the same login all that it leads to.
     ///
     /// # Errors
     /// The first server cannot be reached, or refuses the login.
