@@ -42,12 +42,12 @@ pub fn broken(document: &str) -> Vec<String> {
 
 /// Whether it is a `PARTS=` of `make bench` that is not there.
 fn names_no_benchmark(word: &str) -> bool {
-    let Some(benchmark) = word.strip_prefix("PARTS=").and_then(|part| part.split('/').next())
-    else {
-        return false;
-    };
-    let is_elsewhere = ["", "python", "fpr", "bits"].contains(&benchmark);
-    !is_elsewhere && !root().join("benches").join(benchmark).join("main.rs").is_file()
+    let Some(part) = word.strip_prefix("PARTS=") else { return false };
+    let benchmark = part.split('/').next().unwrap_or_default();
+    let is_elsewhere = ["", "python", "recipes", "fpr", "bits"].contains(&part);
+    let in_rust = root().join("benches").join(benchmark).join("main.rs");
+    let in_python = root().join(format!("crates/python/benches/{part}.py"));
+    !is_elsewhere && !in_rust.is_file() && !in_python.is_file()
 }
 
 /// The target of a line that is typed, or stands in backticks.
