@@ -201,14 +201,4 @@ fn assert_like((mut filter, mut twin): (Filter, Twin), removed: &[u8]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn any_bytes_break_no_law(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            cuckoo(&bytes);
-        }
-    }
-}
+crate::changed::test_laws!("cuckoo", cuckoo);

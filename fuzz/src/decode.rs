@@ -93,3 +93,6 @@ pub fn use_it(filter: &mut Filter) {
     filter.assert_sound();
     assert_survives(filter);
 }
+
+#[cfg(test)]
+crate::changed::test_laws!("decode", decode);

@@ -159,61 +159,6 @@ mod tests {
         bytes
     }
 
-    /// A table of pages of these depths.
-    fn table(depths: &[u8], page: fn(u8) -> Vec<u8>) -> Vec<u8> {
-        let mut bytes = vec![5];
-        bytes.extend(0.01f64.to_le_bytes());
-        bytes.push(0);
-        for depth in depths {
-            let page = page(*depth);
-            bytes.push(6);
-            bytes.extend((page.len() as u16).to_le_bytes());
-            bytes.extend(page);
-        }
-        bytes.push(7);
-        bytes.extend([0; 16]);
-        bytes
-    }
-
-    /// The shortest page.
-    fn empty(depth: u8) -> Vec<u8> {
-        let mut page = vec![depth];
-        page.resize(15, 0);
-        page
-    }
-
-    /// A page of one entry, whose memory is nearly all lines.
-    fn all_lines(depth: u8) -> Vec<u8> {
-        let mut page = vec![depth, 1, 1, 2, 128, 1, 0, 0, 0, 0b10110];
-        page.resize((256usize + 128 * 64 + 8).div_ceil(18), 0);
-        page
-    }
-
-    /// The fewest pages that share a node of 2^bits slots: of two halves one is a bit deeper than
-    /// the other, everywhere.
-    fn uneven(depth: u8, bits: u8, depths: &mut Vec<u8>) {
-        if bits == 0 {
-            return depths.push(depth);
-        }
-        uneven(depth + 1, bits - 1, depths);
-        uneven(depth + 1, bits.saturating_sub(2), depths);
-    }
-
-    /// One such node of 2 048 slots, or 128 side by side, as many as fit a chunk.
-    fn one_node() -> Vec<u8> {
-        let mut depths = Vec::new();
-        uneven(0, 11, &mut depths);
-        assert_eq!(depths.len(), 233);
-        depths
-    }
-
-    fn many_nodes() -> Vec<u8> {
-        let mut depths = Vec::new();
-        (0..128).for_each(|_| uneven(11, 11, &mut depths));
-        depths.extend([4, 3, 2, 1]);
-        depths
-    }
-
     /// The most that is kept for a byte.
     fn kept(records: &[u8]) -> f64 {
         let chunk = only_chunk(records);
@@ -265,36 +210,6 @@ mod tests {
             }
             // One line more than a list may have: the whole segment is allocated.
             assert!(kept(&sparse_segments(100, distance, 121)) > 8.0);
-        }
-    }
-
-    #[test]
-    fn a_byte_of_a_table_takes_no_more_memory_than_is_said() {
-        assert!(kept(&table(&[0], all_lines)) > 10.0);
-        // While that node is put together, there are two of half the size and a quarter besides.
-        assert!(kept(&table(&one_node(), empty)) > 4.0);
-        assert!(kept(&table(&one_node(), all_lines)) > 16.0);
-        assert!(kept(&table(&many_nodes(), empty)) > 4.0);
-    }
-
-    #[test]
-    fn the_way_to_a_page_takes_no_more_memory_than_is_said() {
-        // The second page begins in the midst of one that is empty, and 51 bits deep.
-        for depth in [1, 20, 50] {
-            let empty_pages = table(&[0], empty);
-            let mut chunk = only_chunk(&empty_pages);
-            let due = (1 << 51) + (1u64 << (51 - depth));
-            let end = chunk.len() - 8 - 12;
-            chunk[end..end + 8].copy_from_slice(&due.to_le_bytes());
-            let mut loaded = Loaded::of(Head::Filter);
-            assert!(loaded.take(&sealed(&chunk)));
-            let mut next = start_of_chunk(due, due + 1);
-            next.extend(&chunk[128..136]);
-            let page = empty(51);
-            next.extend([6, page.len() as u8, 0]);
-            next.extend(page);
-            next.extend([0; 8]);
-            assert!(loaded.take(&sealed(&next)));
         }
     }
 }

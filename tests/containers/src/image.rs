@@ -2,7 +2,7 @@
 
 use crate::docker::docker;
 use crate::server::{image, image_that_waits_for, Server};
-use redis::{cmd, Value};
+use redis::cmd;
 use std::fs;
 use testcontainers::core::WaitFor;
 use testcontainers::ImageExt;
