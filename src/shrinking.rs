@@ -8,7 +8,7 @@
 use crate::journal::{Fold, NotFollowed};
 use crate::types::BloomFilter;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
-use splitbloom_filter::filter::{Promise, Shrinking, Shrunk};
+use splitbloom_filter::filter::{Shrinking, Shrunk};
 use splitbloom_filter::{AddError, Filter};
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
@@ -154,7 +154,7 @@ pub fn progress(
         return Err(Failed::HasChanged);
     }
     let shrinking = replace(&mut *job.fold.folded(), Err(AddError::Full))?;
-    match shrinking.finish(filter, Promise::Kept)? {
+    match shrinking.finish(filter)? {
         Shrunk::Yes(old) => Ok(Progress::Shrunk(old)),
         Shrunk::Not(None) => Ok(Progress::IsSmallest),
         Shrunk::Not(Some(next)) => {

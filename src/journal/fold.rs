@@ -8,7 +8,6 @@ use splitbloom_filter::filter::Shrinking;
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::{AddError, Filter};
 use splitbloom_server::context::Context;
-use std::iter::once;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A fold, or why it has failed.
@@ -29,7 +28,7 @@ fn locked(folded: &Folded) -> MutexGuard<'_, Result<Shrinking, AddError>> {
 /// Adds an item that was new in the filter.
 pub(super) fn add(folded: &Folded, hash: ItemHash) {
     let mut fold = locked(folded);
-    let added = fold.as_mut().map(|shrinking| shrinking.add(once(hash)));
+    let added = fold.as_mut().map(|shrinking| shrinking.add(hash));
     if let Ok(Err(error)) = added {
         *fold = Err(error);
     }

@@ -7,7 +7,6 @@ use crate::transfer::{Outgoing, ShrunkCopy};
 use indicatif::ProgressBar;
 use splitbloom_client::Family;
 use splitbloom_filter::codec::{is_chunk, Chunk};
-use splitbloom_filter::filter::Promise;
 use splitbloom_filter::{Filter, Kind};
 
 /// Shrinks a filter to the smallest size that holds its items, and `capacity` of them.
@@ -22,7 +21,7 @@ pub fn shrink(filter: &mut Filter, capacity: Option<u64>) -> Result<(), Error> {
         let text = format!("the filter has {} items, more than that capacity", filter.items());
         return Err(Error::Contents(text));
     }
-    let shrunk = filter.shrink(capacity.unwrap_or(0), u64::MAX, Promise::Kept);
+    let shrunk = filter.shrink(capacity.unwrap_or(0), u64::MAX);
     shrunk.map(drop).map_err(|error| Error::Contents(error.to_string()))
 }
 

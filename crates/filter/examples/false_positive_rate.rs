@@ -85,7 +85,7 @@ fn measure(case: &Case, seed: u64, probes: u64) -> Result<Sample, Failure> {
         Kind::Bloom(growth) => filled(case, growth, seed)?,
         Kind::Shrunk => {
             let mut filter = filled(case, Growth::Fixed, seed)?;
-            filter.shrink(0, u64::MAX, Promise::Kept)?;
+            filter.shrink(0, u64::MAX)?;
             filter
         }
         Kind::Counting => filled_and_emptied(case, seed)?,

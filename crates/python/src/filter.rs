@@ -6,6 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use splitbloom_filter::filter::{Difference, Promise, MAX_EXPANSION};
 use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
+use std::mem::swap;
 
 #[pymethods]
 impl BloomFilter {
@@ -46,7 +47,7 @@ impl BloomFilter {
             if capacity.is_some_and(|capacity| capacity < items) {
                 return Err(format!("the filter has {items} items, more than that capacity"));
             }
-            let shrunk = filter.shrink(capacity.unwrap_or(0), u64::MAX, Promise::Kept);
+            let shrunk = filter.shrink(capacity.unwrap_or(0), u64::MAX);
             Ok(shrunk.map(|_| filter.capacity()))
         })?;
         shrunk.map_err(PyValueError::new_err)?.map_err(of_union)
@@ -61,9 +62,13 @@ impl BloomFilter {
         force: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (slf.py(), slf.as_super().get());
-        let union = of_kind(py, base.snapshot(py)?)?;
+        let (mut union, mut other) = (base.snapshot(py)?, other.as_super().get().snapshot(py)?);
+        if other.capacity() > union.capacity() {
+            swap(&mut union, &mut other);
+        }
         let promise = if force { Promise::Waived } else { Promise::Kept };
-        unite(union.cast::<Base>()?.get(), other, promise)?;
+        let union = of_kind(py, union)?;
+        unite(py, union.cast::<Base>()?.get(), &other, promise)?;
         Ok(union)
     }
 
@@ -77,7 +82,8 @@ impl BloomFilter {
 
     /// Adds the items of `other`, as `union` does without `force`.
     fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
-        unite(slf.as_super().get(), other, Promise::Kept)
+        let (py, other) = (other.py(), other.as_super().get());
+        unite(py, slf.as_super().get(), &other.snapshot(py)?, Promise::Kept)
     }
 }
 
@@ -86,14 +92,12 @@ const FOREIGN: &str = "a filter from another module can be neither united nor sh
 /// The factor that a server gives a filter without EXPANSION. It is only reported.
 const EXPANSION: u32 = 2;
 
-/// Adds what the other filter has. Only one of the two is locked at a time.
-fn unite(filter: &Base, other: &Bound<'_, BloomFilter>, promise: Promise) -> PyResult<()> {
-    let py = other.py();
-    let other = other.as_super().get().snapshot(py)?;
+/// Adds what `other` has, a snapshot: only one of two filters is locked at a time.
+fn unite(py: Python<'_>, filter: &Base, other: &Filter, promise: Promise) -> PyResult<()> {
     if !other.may_be_united() || !filter.read(py, Filter::may_be_united)? {
         return Err(PyValueError::new_err(FOREIGN));
     }
-    if let Some(difference) = filter.read(py, |filter| filter.difference(&[&other]))? {
+    if let Some(difference) = filter.read(py, |filter| filter.difference(&[other]))? {
         let name = match difference {
             Difference::ErrorRate => "error rates",
             Difference::Capacity => "capacities",
@@ -107,6 +111,6 @@ fn unite(filter: &Base, other: &Bound<'_, BloomFilter>, promise: Promise) -> PyR
         return Err(PyValueError::new_err(format!("the {name} of the two filters differ{only}")));
     }
     let unite =
-        |filter: &mut Filter| filter.unite(&[&other], SizeLimit::Unlimited, u64::MAX, promise);
+        |filter: &mut Filter| filter.unite(&[other], SizeLimit::Unlimited, u64::MAX, promise);
     filter.write_detached(py, unite)?.map(drop).map_err(of_union)
 }

@@ -62,7 +62,10 @@ fn parse(arguments: Arguments<'_>) -> Result<(usize, Promise), ReplyError> {
 fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let (end, promise) = parse(arguments)?;
     // A replica never refuses what its primary has accepted.
-    let promise = if context.is_replay() { Promise::Waived } else { promise };
+    let promise = match promise {
+        Promise::Kept if context.is_replay() => Promise::Accepted,
+        promise => promise,
+    };
     // Before any key is opened: newer servers would look for it in the slot of the destination.
     if context.needs_several_slots(arguments, FIRST_SOURCE..end) {
         return Err(ReplyError::SEVERAL_SLOTS);
@@ -95,7 +98,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     Ok(())
 }
 
-/// The filter of the destination, or a new one like the first source.
+/// The filter of the destination, or a new one like the largest source, the first of several.
 fn destination<'a>(
     context: &Context,
     entry: Entry<'a, BloomFilter>,
@@ -105,8 +108,9 @@ fn destination<'a>(
         Entry::Occupied(target) if target.value().filter().may_be_united() => Ok(target),
         Entry::Occupied(_) => Err(ReplyError::NO_UNION),
         Entry::Vacant(vacant) => {
-            let first = sources.first().ok_or(ReplyError::NOT_FOUND)?;
-            let new = Filter::new(first.parameters(), config::size_limit(context));
+            let largest = sources.iter().rev().max_by_key(|source| source.capacity());
+            let parameters = largest.ok_or(ReplyError::NOT_FOUND)?.parameters();
+            let new = Filter::new(parameters, config::size_limit(context));
             let new = vacant.with(BloomFilter::new(new.map_err(ReplyError::of_creation)?));
             new.ok_or(ReplyError::NO_MEMORY_TO_CREATE)
         }

@@ -7,7 +7,7 @@ use crate::journal;
 use crate::shrinking::{self, Progress};
 use crate::types::BloomFilter;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
-use splitbloom_filter::filter::{Filter, Promise};
+use splitbloom_filter::filter::Filter;
 use splitbloom_grammar::options::capacity;
 use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::{Argument, Arguments};
@@ -66,7 +66,10 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     // Another server has decided about a replay, with the same bits. A local job on the filter ends
     // with an error: the filter has changed.
     let folded = match context.is_replay() {
-        true => fold(context, filter, capacity, Promise::Waived)?,
+        true => {
+            let old = filter.shrink_to(capacity);
+            Folded::of(old.map_err(|error| ReplyError::of_shrinking(error.into()))?)
+        }
         false if (1..filter.items()).contains(&capacity) => return Err(ReplyError::HOLDS_MORE),
         false => fold_or_wait(context, name, filter, capacity)?,
     };
@@ -96,16 +99,18 @@ enum Folded {
     Waits,
 }
 
+impl Folded {
+    /// What became of a filter that was folded at once, with its old sub-filter if it is smaller.
+    fn of(old: Option<BlockedBloom>) -> Self {
+        old.map_or(Self::IsSmallest, Self::Shrunk)
+    }
+}
+
 /// Folds the filter at once.
-fn fold(
-    context: &Context,
-    filter: &mut Filter,
-    capacity: u64,
-    promise: Promise,
-) -> Result<Folded, ReplyError> {
+fn fold(context: &Context, filter: &mut Filter, capacity: u64) -> Result<Folded, ReplyError> {
     let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
-    let old = filter.shrink(capacity, max_cost, promise).map_err(ReplyError::of_shrinking)?;
-    Ok(old.map_or(Folded::IsSmallest, Folded::Shrunk))
+    let old = filter.shrink(capacity, max_cost).map_err(ReplyError::of_shrinking)?;
+    Ok(Folded::of(old))
 }
 
 /// Folds the filter at once if it is small or the client cannot wait; lets the client wait while it
@@ -130,7 +135,7 @@ fn fold_or_wait(
             let client = shrinking::begin(context, name, filter, begun);
             (filter.bytes_to_shrink(), client.map_err(ReplyError::of_folding)?)
         }
-        Progress::NotBegun => return fold(context, filter, capacity, Promise::Kept),
+        Progress::NotBegun => return fold(context, filter, capacity),
     };
     wait(context, name, bytes, client).map(|()| Folded::Waits)
 }

@@ -87,7 +87,7 @@ ERR filter to shrink would exceed bf.max-merge-bytes
 }
 
 #[test]
-fn filters_of_unequal_size_unite_at_the_smallest_of_their_sizes() {
+fn a_union_keeps_the_size_of_the_destination_or_gets_that_of_the_largest_source() {
     let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
     let replica = primary.replica(&["bf.max-merge-bytes 1"]);
     let mut db = primary.connect();
@@ -109,14 +109,24 @@ fn filters_of_unequal_size_unite_at_the_smallest_of_their_sizes() {
             let capacity = |db: &mut splitbloom_harness::Connection, key: &str| {
                 db.line(&format!("BF.INFO {key} CAPACITY")).elements()[0].integer()
             };
-            let least = capacity(&mut db, to).min(capacity(&mut db, from));
+            let [own, its] = [to, from].map(|key| capacity(&mut db, key));
             let first = random.below(100_000);
             add_items(&mut db, from, first..first + 500);
             assert_eq!(db.ask(&format!("BF.MERGE {to} 1 {from}")), "+OK");
             assert_eq!(missing_items(&mut db, to, first..first + 500), 0);
-            let now = capacity(&mut db, to);
-            assert!(now >= least && now <= least + least / 100, "{now} of {least}");
+            assert_eq!(capacity(&mut db, to), own);
+            assert_eq!(db.ask(&format!("BF.MERGE new{family} 2 {to} {from}")), "+OK");
+            assert_eq!(capacity(&mut db, &format!("new{family}")), own.max(its));
+            db.run(&format!("DEL new{family}"));
         }
+        // More than its size can hold.
+        add_items(&mut db, &keys[3], 200_000..300_000);
+        assert_eq!(db.ask(&format!("BF.MERGE {} 1 {}", keys[0], keys[3])), "+OK");
+        assert_eq!(
+            db.ask(&format!("BF.INFO {} CAPACITY", keys[0])),
+            format!("[:{}]", capacities[3])
+        );
+        assert_eq!(missing_items(&mut db, &keys[0], 200_000..300_000), 0);
     }
     assert_replica_and_files_agree(&primary, &replica);
 }
@@ -149,16 +159,18 @@ fn a_union_above_the_error_rate_is_refused_unless_it_is_forced() {
 }
 
 #[test]
-fn a_forced_union_with_a_small_filter_can_be_saved_and_loaded() {
+fn a_forced_union_keeps_its_size_and_can_be_saved_and_loaded() {
     let server = Server::start();
     let mut db = server.connect();
     db.run(&format!("BF.RESERVE large 0.01 500000 NONSCALING {SEED}"));
     db.run(&format!("BF.RESERVE small 0.01 50000 NONSCALING {SEED}"));
-    add_items(&mut db, "large", 0..100_000);
-    assert!(db.ask("BF.MERGE large 1 small").starts_with("-ERR the union would"));
-    assert_eq!(db.ask("BF.MERGE large 1 small FORCE"), "+OK");
-    let digest = db.digest("large");
+    add_items(&mut db, "large", 0..480_000);
+    add_items(&mut db, "small", 480_000..500_000);
+    assert!(db.ask("BF.MERGE small 1 large").starts_with("-ERR the union would"));
+    assert_eq!(db.ask("BF.MERGE small 1 large FORCE"), "+OK");
+    let digest = db.digest("small");
     db.run("DEBUG RELOAD");
-    assert_eq!(db.digest("large"), digest);
-    assert_eq!(missing_items(&mut db, "large", 0..100_000), 0);
+    assert_eq!(db.digest("small"), digest);
+    assert_eq!(db.ask("BF.INFO small CAPACITY"), "[:50000]");
+    assert_eq!(missing_items(&mut db, "small", 0..500_000), 0);
 }

@@ -6,13 +6,14 @@ use crate::output::{FileId, OutputArguments};
 use clap::Args;
 use splitbloom_filter::filter::{Difference, Promise};
 use splitbloom_filter::{Filter, SizeLimit};
+use std::mem::swap;
 use std::path::{Path, PathBuf};
 
 /// Writes the union of filters in files: it finds whatever one of them finds
 ///
 /// They must have the same error rate, expansion and seed, as `build
-/// --seed` and BF.RESERVE with SEED do. Of unequal capacities, the result has the largest that all
-/// of them can shrink to. The number of items of a union is an estimate.
+/// --seed` and BF.RESERVE with SEED do. Of unequal capacities, the result has the largest. The
+/// number of items of a union is an estimate.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -38,7 +39,7 @@ impl Arguments {
         let promise = if self.force { Promise::Waived } else { Promise::Kept };
         // One at a time: memory for two.
         for path in others {
-            let other = lasting(path)?;
+            let mut other = lasting(path)?;
             if let Some(difference) = union.difference(&[&other]) {
                 let name = name_of(difference);
                 return Err(Error::Contents(format!(
@@ -46,6 +47,9 @@ impl Arguments {
                     first.display(),
                     path.display()
                 )));
+            }
+            if other.capacity() > union.capacity() {
+                swap(&mut union, &mut other);
             }
             union
                 .unite(&[&other], SizeLimit::Unlimited, u64::MAX, promise)
@@ -68,10 +72,7 @@ fn lasting(path: &Path) -> Result<Filter, Error> {
 fn name_of(difference: Difference) -> &'static str {
     match difference {
         Difference::ErrorRate => "error rate",
-        Difference::Capacity => {
-            "capacity, of which they have no common size: only capacities above some 6 000 items \
-             (at 1 %) may differ"
-        }
+        Difference::Capacity => "capacity: only those above some 6 000 items (at 1 %) may",
         Difference::Expansion => "expansion",
         Difference::Seed => "seed",
     }

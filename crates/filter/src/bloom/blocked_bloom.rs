@@ -367,6 +367,18 @@ impl BlockedBloom {
         Ok(sub_bitmap::insert(sub_bitmap, hash.probes, num_hashes))
     }
 
+    /// Sets the item's bits in sub-bitmap `number`, and weighs them.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing has changed.
+    pub(super) fn insert_in(&mut self, number: u64, hash: ItemHash) -> Result<(), AddError> {
+        let sub_bitmap = self.segments.allocate(number)?;
+        let inserted = sub_bitmap::insert(sub_bitmap, hash.probes, u32::from(self.num_hashes));
+        self.segments.count_set_bits(inserted.new_bits().into());
+        self.fill.count(inserted, self.scale());
+        Ok(())
+    }
+
     /// Moves the bits and counts of `other` into this sub-filter, which has the same header and
     /// none of its segments.
     ///

@@ -1,4 +1,4 @@
-//! Folding: the same items in fewer sub-bitmaps.
+//! Folding: the same items in fewer sub-bitmaps. And unfolding: in more.
 //!
 //! ```text
 //!   from 6     │ 0 │ 1 │ 2 │ 3 │ 4 │ 5 │       an item with place h is in h * 6 / 2^64
@@ -6,35 +6,46 @@
 //!   to 3             0       1       2         in h * 3 / 2^64: half of that, rounded down
 //!
 //!   to 4         0    1 │ 1   2    3 │ 3       1 and 4 are in two each: their items may be in both
+//!
+//!   from 3     │   0   │   1   │   2   │
+//!   to 6       │ 0 │ 1 │ 2 │ 3 │ 4 │ 5 │       each is in two, as its items may be in either
 //! ```
 //!
 //! The probes of an item depend on the size of a sub-bitmap only. So if the one number divides the
 //! other, a union of neighbours is the sub-bitmap that the smaller filter would have, bit for bit.
 //! (Sailhan and Stehr, "Folding and unfolding Bloom filters", 2012, fold filters that are not
 //! split.) Otherwise some neighbours are in two unions, which costs what their items would cost.
+//! Unfolded, each sub-bitmap is as full as before: that adds no false positives, and saves none.
 
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::guard::{self, UNIT};
 use crate::bloom::shape::Shape;
 use crate::bloom::sizing::Split;
 use crate::error::AddError;
+use crate::hash::{multiply_high, ItemHash};
 use splitbloom_foundation::alloc::try_vec;
 use std::array;
 use std::iter;
 use std::ops::Range;
 
+/// The sizes to try that do not divide the present one, each with a larger margin.
+const TRIES: u32 = 3;
+/// The least number of sub-bitmaps that sizing chooses for some capacity at every error rate.
+const SMALLEST: u64 = 129;
+/// The size that divides the present one is taken if it is larger by no more than this: it is
+/// exact, so it can shrink further.
+const WORTH: f64 = 1.05;
+
 impl Header {
-    /// The header after folding to `num_sub_bitmaps`: that of a sub-filter reserved so small.
-    /// `None` if no capacity has so few, or if sizing never produces this header. Costs
-    /// some sizings.
-    pub(crate) fn folded(&self, num_sub_bitmaps: u64) -> Option<Self> {
-        if num_sub_bitmaps == self.shape.num_sub_bitmaps {
-            return Some(*self);
-        }
-        self.folded_at(num_sub_bitmaps, &Split::at(self.error_rate))
+    /// The header after folding to the size of one reserved for `capacity` items. `None` if it has
+    /// no more sub-bitmaps than that, or if sizing never produces this header.
+    pub(crate) fn folded_for(&self, capacity: u64) -> Option<Self> {
+        let sizing = Split::at(self.error_rate);
+        let header = self.folded_at(sizing.shape_for(capacity).num_sub_bitmaps, &sizing)?;
+        Some(header).filter(|header| header.shape.num_sub_bitmaps < self.shape.num_sub_bitmaps)
     }
 
-    /// The same for fewer than it has, with the sizing of its error rate.
+    /// The same with a number of sub-bitmaps, and the sizing of its error rate.
     fn folded_at(&self, num_sub_bitmaps: u64, sizing: &Split) -> Option<Self> {
         let shape = Shape { num_sub_bitmaps, ..self.shape };
         let capacity = sizing.capacity_of(&shape)?;
@@ -42,13 +53,32 @@ impl Header {
         Some(Self { shape, capacity, guard_limit, ..*self })
     }
 
-    /// The factors from 2 on by which it may be folded so that at least `capacity` items fit, the
-    /// largest first; with the header after that.
-    pub(crate) fn folds_for(&self, capacity: u64) -> impl Iterator<Item = (u64, Self)> + '_ {
-        let n = self.shape.num_sub_bitmaps;
+    /// The smallest size above `above` sub-bitmaps to which it may be folded so that at least
+    /// `capacity` items fit. Costs some sizings.
+    pub(crate) fn smaller(&self, capacity: u64, above: u64) -> Option<Self> {
         let sizing = Split::at(self.error_rate);
         // That of a header that sizing makes is at most this; a forged one may be any number.
-        let most = sizing.capacity_of(&self.shape).unwrap_or(0);
+        let most = sizing.capacity_of(&self.shape)?;
+        let is_next = |header: &Self| header.shape.num_sub_bitmaps > above;
+        let exact = self.exact_folds(capacity, most, &sizing).find(is_next);
+        let inexact = self.inexact_folds(capacity, most, &sizing).find(is_next);
+        let size = |header: &Self| header.shape.num_sub_bitmaps as f64;
+        let is_worth_it = |inexact: &Self| {
+            let largest = exact.as_ref().map_or(f64::INFINITY, size);
+            size(inexact) * WORTH < largest.min(size(self))
+        };
+        inexact.filter(is_worth_it).or(exact)
+    }
+
+    /// The sizes that divide its own and hold at least `capacity` items of the `most` that it holds
+    /// itself, the smallest first.
+    fn exact_folds<'a>(
+        &'a self,
+        capacity: u64,
+        most: u64,
+        sizing: &'a Split,
+    ) -> impl Iterator<Item = Self> + 'a {
+        let n = self.shape.num_sub_bitmaps;
         // A forged number may have any factors; one that sizing makes has an odd part below 256.
         let odd = n >> n.trailing_zeros();
         let odd_factors =
@@ -67,9 +97,39 @@ impl Header {
             }
         }
         factors[..len].sort_unstable_by(|one, other| other.cmp(one));
-        let fold = move |factor| Some((factor, self.folded_at(n / factor, &sizing)?));
-        let folds = factors.into_iter().take(len).filter_map(fold);
-        folds.filter(move |(_, header)| (capacity..self.capacity).contains(&header.capacity))
+        let folds = factors.into_iter().take(len);
+        let folds = folds.filter_map(move |factor| self.folded_at(n / factor, sizing));
+        folds.filter(move |header| (capacity..self.capacity).contains(&header.capacity))
+    }
+
+    /// The sizes of at least `capacity` items that hold its own, if those of every sub-bitmap with
+    /// two images are in both. The first is for nearly any items, the last for all but chosen ones.
+    ///
+    /// n sub-bitmaps become m, of which m - 1 at most begin within one of n, so the share m/n of
+    /// the items counts twice. With i items and the capacity C of n sub-bitmaps, m is that of a
+    /// capacity c = i + i * m/n, and m/n = c/C, so c = i / (1 - i/C).
+    fn inexact_folds<'a>(
+        &'a self,
+        capacity: u64,
+        most: u64,
+        sizing: &'a Split,
+    ) -> impl Iterator<Item = Self> + 'a {
+        let items = self.items as f64;
+        let fits = items / (1.0 - items / most as f64).max(f64::MIN_POSITIVE);
+        let n = self.shape.num_sub_bitmaps as f64;
+        let m = fits / most as f64 * n;
+        // The weight of m random sub-bitmaps deviates by 1/sqrt(m) or less, and is some high power
+        // of the items: this is two deviations. And an image may have the items of one sub-bitmap
+        // more than another, of n/m + 1. Their variance is a quarter at most; (k-1)/2 times that,
+        // relative to the square of their number, are the items to spare.
+        let parts = n / m + 1.0;
+        let uneven = f64::from(self.shape.num_hashes) / 8.0 / (parts * parts);
+        let margin = 0.25 / m.sqrt() + uneven;
+        let sizes = (0..TRIES).map(move |tries| fits * (1.0 + margin * f64::from(1 << tries)));
+        sizes.take_while(move |fits| *fits < most as f64).filter_map(move |fits| {
+            let size = sizing.shape_for((fits as u64).max(capacity)).num_sub_bitmaps;
+            self.folded_at(size, sizing).or_else(|| self.folded_at(SMALLEST, sizing))
+        })
     }
 }
 
@@ -82,38 +142,57 @@ fn scaled(number: u64, by: u64, of: u64) -> (u64, bool) {
     (u64::try_from(product / of).unwrap_or(u64::MAX), !product.is_multiple_of(of))
 }
 
-/// How sub-bitmaps are divided among at most as many of a folded sub-filter.
+/// How sub-bitmaps are divided among those of another sub-filter, fewer or more: each has a share
+/// of the places of items, and an image in every sub-bitmap whose share overlaps with its own.
 #[derive(Clone, Copy)]
 pub(super) struct Division {
     /// The number of sub-bitmaps.
     pub from: u64,
-    /// That of the folded sub-filter.
+    /// That of the other sub-filter.
     pub to: u64,
 }
 
 impl Division {
-    /// The first folded sub-bitmap with items of sub-bitmap `number`.
-    pub fn folded(self, number: u64) -> u64 {
+    /// The first image of sub-bitmap `number`.
+    pub fn first_image(self, number: u64) -> u64 {
         scaled(number, self.to, self.from).0
     }
 
-    /// Where the folded sub-bitmap `folded` begins: the sub-bitmap that it shares with the folded
-    /// one before it, or an empty range if they share none.
-    fn between(self, folded: u64) -> Range<u64> {
-        let (next, is_divided) = scaled(folded, self.from, self.to);
+    /// Where the image `number` begins: the sub-bitmap that it shares with the image before it, or
+    /// an empty range if they share none.
+    fn between(self, number: u64) -> Range<u64> {
+        let (next, is_divided) = scaled(number, self.from, self.to);
         next..next + u64::from(is_divided)
     }
 
-    /// The sub-bitmaps with items of the folded ones in `folded`.
-    pub fn of(self, folded: Range<u64>) -> Range<u64> {
-        self.between(folded.start).start..self.between(folded.end).end
+    /// The sub-bitmaps that have an image among `images`.
+    pub fn of(self, images: Range<u64>) -> Range<u64> {
+        self.between(images.start).start..self.between(images.end).end
+    }
+
+    /// The images of sub-bitmap `number`.
+    fn images(self, number: u64) -> Range<u64> {
+        Self { from: self.to, to: self.from }.of(number..number + 1)
+    }
+
+    /// The largest number of images of a sub-bitmap.
+    pub fn most_images(self) -> u64 {
+        // One more than the images that fit into its share, unless they begin with it.
+        self.to.div_ceil(self.from)
+            + u64::from(!self.is_exact() && !self.to.is_multiple_of(self.from))
+    }
+
+    /// Whether each sub-bitmap has one image.
+    pub fn is_exact(self) -> bool {
+        self.from.is_multiple_of(self.to)
     }
 }
 
 /// A sub-filter that is being folded, one segment after the other.
 pub(crate) struct Folding {
-    /// The folded sub-filter, to which items may be added that are new in the other one.
-    pub folded: BlockedBloom,
+    folded: BlockedBloom,
+    /// How its sub-bitmaps are folded.
+    division: Division,
     /// The segment from which the next step goes on.
     next: u64,
     /// The union of neighbours.
@@ -121,15 +200,21 @@ pub(crate) struct Folding {
 }
 
 impl Folding {
-    /// Begins with an empty sub-filter of the header `header`, that of [`Header::folded`].
+    /// Begins to fold `bloom` to an empty sub-filter of the header `header`, that of
+    /// [`Header::smaller`] or [`Header::folded_for`].
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn begin(header: Header) -> Result<Self, AddError> {
+    pub fn begin(bloom: &BlockedBloom, header: Header) -> Result<Self, AddError> {
         let folded = BlockedBloom::from_header(Header { items: 0, ..header });
         let mut union = try_vec(folded.sub_bitmap_words())?;
         union.resize(folded.sub_bitmap_words(), 0);
-        Ok(Self { folded, next: 0, union })
+        Ok(Self { division: bloom.division(folded.num_sub_bitmaps()), folded, next: 0, union })
+    }
+
+    /// The number of sub-bitmaps of the folded sub-filter.
+    pub fn num_sub_bitmaps(&self) -> u64 {
+        self.division.to
     }
 
     /// Takes the bits of the next allocated segment of `bloom`. Returns whether there was one.
@@ -163,9 +248,21 @@ impl Folding {
         Ok(())
     }
 
-    /// The folded sub-filter, after the last step, with as many `items` as it can count.
-    pub fn end(mut self, items: u64) -> BlockedBloom {
-        self.folded.set_items(items);
+    /// Sets the bits of an item that was new in the sub-filter: where its sub-bitmap is folded to,
+    /// as if it had been there before.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn add(&mut self, hash: ItemHash) -> Result<(), AddError> {
+        let number = multiply_high(hash.place, self.division.from);
+        self.division.images(number).try_for_each(|image| self.folded.insert_in(image, hash))
+    }
+
+    /// The folded sub-filter, after the last step. It counts the items of `bloom`; or, if
+    /// sub-bitmaps are in two unions, those that would set as many bits.
+    pub fn end(mut self, bloom: &BlockedBloom) -> BlockedBloom {
+        let items = bloom.fill().items();
+        self.folded.estimate_items(items, bloom.most_items_in(self.division.to));
         self.folded
     }
 }
@@ -185,47 +282,29 @@ pub(super) fn set_all(union: &mut [u64], words: &[u64]) {
 }
 
 impl BlockedBloom {
-    /// A copy whose sub-bitmaps are unions of neighbours of this one, with the header `header`,
-    /// that of [`Header::folded`]. It weighs its bits anew, and counts the same items; or, if
-    /// sub-bitmaps are in two unions, the items that would set as many bits.
-    ///
-    /// It costs what reading this one costs, and at most the memory of `header`.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub(crate) fn fold(&self, header: Header) -> Result<Self, AddError> {
-        let mut folding = Folding::begin(header)?;
-        while folding.step(self)? {}
-        let items = self.fill().items();
-        let mut folded = folding.end(items);
-        folded.estimate_items(items, self.most_items_in(header.shape.num_sub_bitmaps));
-        Ok(folded)
-    }
-
-    /// Splits the allocated sub-bitmaps of `segment` by the sub-bitmap that each folds to in a
-    /// sub-filter of `num_sub_bitmaps`, at most as many. Returns the number of that one and a run
-    /// of those that fold to it, in ascending order. A sub-bitmap that folds to two is in both
-    /// runs.
+    /// Splits the allocated sub-bitmaps of `segment` by their images in a sub-filter of
+    /// `num_sub_bitmaps`. Returns the number of each image and a run of those that have it, in
+    /// ascending order. A sub-bitmap with several images is in the run of each.
     pub(super) fn neighbours(
         &self,
         segment: u64,
         num_sub_bitmaps: u64,
     ) -> impl Iterator<Item = (u64, &[u64])> + '_ {
-        let division = Division { from: self.num_sub_bitmaps(), to: num_sub_bitmaps };
+        let division = self.division(num_sub_bitmaps);
         let len = self.sub_bitmap_words();
         self.runs_of(segment).flat_map(move |(mut number, mut words)| {
-            let mut folded = division.folded(number);
+            let mut image = division.first_image(number);
             iter::from_fn(move || {
                 let left = (words.len() / len) as u64;
                 if left == 0 {
                     return None;
                 }
-                let next = division.between(folded + 1);
+                let next = division.between(image + 1);
                 let taken = left.min(next.end - number) as usize;
-                let neighbours = (folded, &words[..taken * len]);
+                let neighbours = (image, &words[..taken * len]);
                 let done = left.min(next.start - number);
                 words = &words[done as usize * len..];
-                (number, folded) = (number + done, folded + 1);
+                (number, image) = (number + done, image + 1);
                 Some(neighbours)
             })
         })
@@ -252,7 +331,7 @@ mod tests {
             let (number, folded) = (number(division.from), number(to));
             let its = division.of(folded..folded + 1);
             prop_assert!(its.contains(&number));
-            let first = division.folded(number);
+            let first = division.first_image(number);
             prop_assert!(first == folded || first + 1 == folded);
             // The number before the first and the one after the last belong to others.
             prop_assert!(its.start == 0 || division.of(0..folded).contains(&(its.start - 1)));

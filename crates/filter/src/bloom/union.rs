@@ -1,7 +1,7 @@
-//! The union of sub-filters: the bits of all. Those of a larger one are folded as they are read
-//! ([`crate::bloom::fold`]).
+//! The union of sub-filters: the bits of all. Those of a larger one are folded as they are read,
+//! those of a smaller one unfolded ([`crate::bloom::fold`]).
 
-use crate::bloom::blocked_bloom::BlockedBloom;
+use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::fold::{set_all, Division};
 use crate::bloom::guard::UNIT;
 use crate::bloom::shape::Shape;
@@ -13,8 +13,7 @@ use splitbloom_foundation::alloc::try_vec;
 use std::iter;
 
 impl BlockedBloom {
-    /// Allocates the memory for a union with `other`, which has at least as many sub-bitmaps, of
-    /// the same size.
+    /// Allocates the memory for a union with `other`, whose sub-bitmaps have the same size.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -37,8 +36,9 @@ impl BlockedBloom {
     /// Sets the bits of another sub-filter, for which [`BlockedBloom::make_room_for`] has allocated
     /// memory. Returns whether any was new.
     ///
-    /// The number of items is an estimate from then on, from the set bits; at least that of either,
-    /// at most their sum, where one of `other` may count as two, and the capacity.
+    /// The number of items is an estimate from then on, from the set bits: at least that of either,
+    /// at most the capacity, and their sum, in which one of `other` counts once for each sub-bitmap
+    /// that it may be in.
     pub(crate) fn unite(&mut self, other: &Self) -> bool {
         let before = self.set_bits();
         self.take_bits_of(other);
@@ -51,16 +51,31 @@ impl BlockedBloom {
         has_changed
     }
 
+    /// A copy with the header `header`, of the same rate and more sub-bitmaps. It weighs its bits
+    /// anew, and counts the items that would set as many.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn unfolded(&self, header: Header) -> Result<Self, AddError> {
+        let mut unfolded = Self::from_header(Header { items: 0, ..header });
+        unfolded.make_room_for(self)?;
+        unfolded.unite(self);
+        Ok(unfolded)
+    }
+
     /// Counts as many items, between `least` and `most`, as set its bits on average.
     pub(super) fn estimate_items(&mut self, least: u64, most: u64) {
         self.set_items(items_that_set(self.set_bits(), self.header().shape, least, most));
     }
 
-    /// The number of items, or twice that if some sub-bitmaps fold to two of `num_sub_bitmaps`:
-    /// the items in those set bits in both.
+    /// The number of items, times that of `num_sub_bitmaps` in which an item may set bits.
     pub(super) fn most_items_in(&self, num_sub_bitmaps: u64) -> u64 {
-        let is_exact = self.num_sub_bitmaps().is_multiple_of(num_sub_bitmaps);
-        self.fill().items().saturating_mul(if is_exact { 1 } else { 2 })
+        self.fill().items().saturating_mul(self.division(num_sub_bitmaps).most_images())
+    }
+
+    /// How its sub-bitmaps are divided among those of a sub-filter of `num_sub_bitmaps`.
+    pub(super) fn division(&self, num_sub_bitmaps: u64) -> Division {
+        Division { from: self.num_sub_bitmaps(), to: num_sub_bitmaps }
     }
 
     /// Sets the bits of another sub-filter, counts and weighs them.
@@ -106,10 +121,10 @@ impl BlockedBloom {
     }
 
     /// The false-positive rate after a union with others, and the estimated number of items; `None`
-    /// if they have no bit that it lacks and it is not folded. It costs what reading them and the
+    /// if they have no bit that it lacks and it is not unfolded. It costs what reading them and the
     /// segments that they touch costs, and 64 KiB.
     ///
-    /// `before` is the sub-filter that this one is folded from, or this one.
+    /// `before` is the sub-filter that this one is unfolded from, or this one.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -121,12 +136,12 @@ impl BlockedBloom {
         let (header, len) = (self.header(), self.sub_bitmap_words());
         let n = header.shape.num_sub_bitmaps;
         let in_segment = (SEGMENT_WORDS / len).max(1) as u64;
-        let division = |other: &Self| Division { from: other.num_sub_bitmaps(), to: n };
         // The first segment from `from` on that the items of `other` may be in.
         let touched = |from: u64, other: &Self| {
-            let first = division(other).of(from * in_segment..n).start;
+            let division = other.division(n);
+            let first = division.of(from * in_segment..n).start;
             let segment = other.segments().next_allocated(first / in_segment)?;
-            let of_it = division(other).folded(segment * in_segment) / in_segment;
+            let of_it = division.first_image(segment * in_segment) / in_segment;
             Some(of_it.max(from)).filter(|segment| segment * in_segment < n)
         };
         let mut union = try_vec(SEGMENT_WORDS)?;
@@ -137,24 +152,14 @@ impl BlockedBloom {
             union.clear();
             union.resize(SEGMENT_WORDS, 0);
             let first = segment * in_segment;
-            let mut unite = |other: &Self| {
-                let its = division(other).of(first..first + in_segment);
-                let next = |from| other.segments().next_allocated(from);
-                let segments = iter::successors(next(its.start / in_segment), |at| next(at + 1));
-                for segment in segments.take_while(|at| at * in_segment < its.end) {
-                    for (number, words) in other.neighbours(segment, n) {
-                        // Of those in two segments, or of the last, some belong to others.
-                        let place = number.checked_sub(first).map(|place| place as usize * len);
-                        let to = place.and_then(|place| union.get_mut(place..place + len));
-                        if let Some(to) = to {
-                            set_all(to, words);
-                        }
-                    }
-                }
-            };
             for (other, next) in others.iter().zip(&mut nexts) {
                 if *next == Some(segment) {
-                    unite(other);
+                    let division = other.division(n);
+                    for (number, words) in (first..n).zip(union.chunks_mut(len)) {
+                        let its = division.of(number..number + 1);
+                        its.filter_map(|of| other.segments().unit(of))
+                            .for_each(|from| set_all(words, from));
+                    }
                     *next = touched(segment + 1, other);
                 }
             }
