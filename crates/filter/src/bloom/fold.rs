@@ -114,7 +114,7 @@ impl Header {
         most: u64,
         sizing: &'a Split,
     ) -> impl Iterator<Item = Self> + 'a {
-        let items = self.items as f64;
+        let items = self.items.max(1) as f64;
         let fits = items / (1.0 - items / most as f64).max(f64::MIN_POSITIVE);
         let n = self.shape.num_sub_bitmaps as f64;
         let m = fits / most as f64 * n;

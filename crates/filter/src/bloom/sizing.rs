@@ -200,6 +200,7 @@ impl Split {
 
     /// The shape for `capacity` items that is split, however few they are.
     pub(crate) fn shape_for(&self, capacity: u64) -> Shape {
+        let capacity = capacity.min(MAX_CAPACITY);
         let exact = capacity as f64 * self.bits_per_item / f64::from(self.bits);
         let mut shape = Shape {
             sub_bitmap_bits: self.bits,
