@@ -9,7 +9,7 @@
 //! only bounded from above, get a fifth of that.
 
 use splitbloom_filter::filter::{
-    Adding, CountingParameters, Filter, Growth, Parameters, Promise, SizeLimit,
+    Adding, CountingParameters, Filter, Growth, Parameters, SizeLimit,
 };
 use splitbloom_filter::hash::Seed;
 use std::error::Error;

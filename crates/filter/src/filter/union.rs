@@ -78,8 +78,8 @@ impl Filter {
         Some((sub_bitmap_bits, num_hashes, shape.is_undivided(), error_rate.to_bits()))
     }
 
-    /// What uniting it with a filter of `size` sub-bitmaps costs at least, in bytes of a sub-filter:
-    /// those that its sub-filter, and its table count as. Unfolded, it counts as large as it gets.
+    /// What uniting it with a filter of `size` sub-bitmaps costs at least, in bytes of a
+    /// sub-filter: those of its own, as large as it gets, and those that its table counts as.
     fn bytes_to_unite(&self, size: Option<u64>) -> [u64; 2] {
         let table = self.table().filter(|table| !table.is_empty());
         let table = table.map_or(0, Table::bytes).saturating_mul(TABLE_BYTE);
@@ -210,7 +210,7 @@ impl Filter {
         Ok(table.map_or(Ok(()), |table| self.body.append_table(table))?)
     }
 
-    /// Whether a union of the sub-filter, or of the unfolded one, with others, and `table` keeps the
+    /// Whether a union of the sub-filter, or of `unfolded`, with others, and `table` keeps the
     /// error rate, however far the table grows: a sub-filter must stay within its share of it, and
     /// a table within its own. A part that gains nothing is not checked.
     fn check_promise(
@@ -368,8 +368,8 @@ mod tests {
             let union = first.unite(&others, UNLIMITED, u64::MAX, Promise::Kept);
             let forced_rate = forced.false_positive_rate();
             if let Err(error) = union {
-                let is_overfull = matches!(error, UnionError::Overfull { items, .. } if items <= next);
-                prop_assert!(is_overfull, "{error}");
+                let UnionError::Overfull { items, .. } = error else { panic!("{error}") };
+                prop_assert!(items <= next);
                 prop_assert!(forced_rate > 0.01 && first.digest() == before.1);
             } else {
                 prop_assert!((0..next).all(|n| first.contains(&n.to_le_bytes())));
