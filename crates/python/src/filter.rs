@@ -63,7 +63,7 @@ impl BloomFilter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (slf.py(), slf.as_super().get());
         let (mut union, mut other) = (base.snapshot(py)?, other.as_super().get().snapshot(py)?);
-        if other.capacity() > union.capacity() {
+        if other.parameters().capacity > union.parameters().capacity {
             swap(&mut union, &mut other);
         }
         let promise = if force { Promise::Waived } else { Promise::Kept };

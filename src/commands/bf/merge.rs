@@ -108,7 +108,7 @@ fn destination<'a>(
         Entry::Occupied(target) if target.value().filter().may_be_united() => Ok(target),
         Entry::Occupied(_) => Err(ReplyError::NO_UNION),
         Entry::Vacant(vacant) => {
-            let largest = sources.iter().rev().max_by_key(|source| source.capacity());
+            let largest = sources.iter().rev().max_by_key(|source| source.parameters().capacity);
             let parameters = largest.ok_or(ReplyError::NOT_FOUND)?.parameters();
             let new = Filter::new(parameters, config::size_limit(context));
             let new = vacant.with(BloomFilter::new(new.map_err(ReplyError::of_creation)?));

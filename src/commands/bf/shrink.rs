@@ -29,7 +29,8 @@ const BYTES_PER_MS: u64 = 100_000;
 pub const SHRINK: Command<ReplyError> = Command {
     name: c"bf.shrink",
     arity: -2,
-    // It needs memory for the smaller filter before it frees the larger one, but less than that.
+    // It needs memory for the smaller filter before it frees the larger one, but less than what
+    // that one may take.
     flags: "write blocking",
     access: KeyAccess::Update,
     summary: c"Gives a Bloom filter the smallest size that holds its items, or a number of items",

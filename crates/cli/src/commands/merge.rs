@@ -48,7 +48,7 @@ impl Arguments {
                     path.display()
                 )));
             }
-            if other.capacity() > union.capacity() {
+            if other.parameters().capacity > union.parameters().capacity {
                 swap(&mut union, &mut other);
             }
             union

@@ -15,7 +15,7 @@
 //! other, a union of neighbours is the sub-bitmap that the smaller filter would have, bit for bit.
 //! (Sailhan and Stehr, "Folding and unfolding Bloom filters", 2012, fold filters that are not
 //! split.) Otherwise some neighbours are in two unions, which costs what their items would cost.
-//! Unfolded, each sub-bitmap is as full as before: that adds no false positives, and saves none.
+//! Unfolded, a sub-bitmap is as full as the one or two whose items it may have.
 
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::guard::{self, UNIT};
@@ -30,7 +30,8 @@ use std::ops::Range;
 
 /// The sizes to try that do not divide the present one, each with a larger margin.
 const TRIES: u32 = 3;
-/// The least number of sub-bitmaps that sizing chooses for some capacity at every error rate.
+/// A number of sub-bitmaps that sizing chooses for some capacity at every error rate. Smaller ones
+/// are chosen at some.
 const SMALLEST: u64 = 129;
 /// The size that divides the present one is taken if it is larger by no more than this: it is
 /// exact, so it can shrink further.
@@ -59,7 +60,10 @@ impl Header {
         let sizing = Split::at(self.error_rate);
         // That of a header that sizing makes is at most this; a forged one may be any number.
         let most = sizing.capacity_of(&self.shape)?;
-        let is_next = |header: &Self| header.shape.num_sub_bitmaps > above;
+        let is_next = |header: &Self| {
+            let is_smaller = (capacity..self.capacity).contains(&header.capacity);
+            is_smaller && header.shape.num_sub_bitmaps > above
+        };
         let exact = self.exact_folds(capacity, most, &sizing).find(is_next);
         let inexact = self.inexact_folds(capacity, most, &sizing).find(is_next);
         let size = |header: &Self| header.shape.num_sub_bitmaps as f64;
@@ -85,12 +89,15 @@ impl Header {
             (1..=odd.min(255)).rev().filter(move |factor| odd.is_multiple_of(*factor));
         let mut factors = [0; 1024];
         let mut len = 0;
-        // 128 divisors at most, and 46 powers of two: only those that leave enough matter.
+        // 128 divisors at most, and 46 powers of two: only those that leave enough, and less than
+        // a forged capacity, matter.
         let fewest = (capacity as f64 / most as f64 * n as f64 * 0.9) as u64;
+        let most = (self.capacity as f64 / most as f64 * n as f64 * 1.1) as u64;
         for odd in odd_factors {
             for twos in 0..=n.trailing_zeros() {
                 let factor = odd << twos;
-                if factor > 1 && n / factor >= fewest.max(2) && len < factors.len() {
+                let is_near = (fewest.max(2)..=most).contains(&(n / factor));
+                if factor > 1 && is_near && len < factors.len() {
                     factors[len] = factor;
                     len += 1;
                 }
@@ -98,8 +105,7 @@ impl Header {
         }
         factors[..len].sort_unstable_by(|one, other| other.cmp(one));
         let folds = factors.into_iter().take(len);
-        let folds = folds.filter_map(move |factor| self.folded_at(n / factor, sizing));
-        folds.filter(move |header| (capacity..self.capacity).contains(&header.capacity))
+        folds.filter_map(move |factor| self.folded_at(n / factor, sizing))
     }
 
     /// The sizes of at least `capacity` items that hold its own, if those of every sub-bitmap with
@@ -324,15 +330,16 @@ mod tests {
     proptest! {
         #[test]
         fn a_folded_sub_bitmap_gets_all_that_may_have_its_items_and_no_other(
-            to in 1..=1u64 << 38, more in 0..=1u64 << 38, place: u64,
+            to in 1..=1u64 << 38, from in 1..=1u64 << 38, place: u64,
         ) {
-            let division = Division { from: (to + more).min(1 << 38), to };
+            let division = Division { from, to };
             let number = |of: u64| ((u128::from(place) * u128::from(of)) >> 64) as u64;
             let (number, folded) = (number(division.from), number(to));
             let its = division.of(folded..folded + 1);
             prop_assert!(its.contains(&number));
-            let first = division.first_image(number);
-            prop_assert!(first == folded || first + 1 == folded);
+            let images = division.images(number);
+            prop_assert!(images.contains(&folded) && images.start == division.first_image(number));
+            prop_assert!(images.end - images.start <= division.most_images());
             // The number before the first and the one after the last belong to others.
             prop_assert!(its.start == 0 || division.of(0..folded).contains(&(its.start - 1)));
             prop_assert!(its.start == 0 || division.of(0..folded).end <= its.start + 1);

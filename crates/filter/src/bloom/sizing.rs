@@ -19,11 +19,11 @@
 //! # Sizes that fold
 //! The sub-bitmap of an item is the integer part of `hash * n / 2^64`. So the union of `f`
 //! neighbouring sub-bitmaps is, bit for bit, one of the filter that has `n / f` of them, for every
-//! `f` that divides `n`. A prime `n` would never fold. So `n` has at most eight significant binary
-//! digits: it is rounded up, by less than 1/128, to `o * 2^i` with `o` below 256. Every divisor of
-//! such a number has at most eight digits, too, so what is folded is again a size that some
-//! capacity gets (`Split::capacity_of`). Numbers without prime factors above 7 have more
-//! divisors, but are up to a twentieth apart at a thousand sub-bitmaps.
+//! `f` that divides `n`. (Of other sizes, some items are in two.) So `n` has at most eight
+//! significant binary digits: it is rounded up, by less than 1/128, to `o * 2^i` with `o` below
+//! 256. Every divisor of such a number has at most eight digits, too, so what is folded is again a
+//! size that some capacity gets (`Split::capacity_of`). Numbers without prime factors above 7 have
+//! more divisors, but are up to a twentieth apart at a thousand sub-bitmaps.
 //!
 //! The results are integers that decide where bits lie. They come from IEEE basic operations only
 //! (see [`crate::math::model`]), are stored with the sub-filter, and are never computed again when

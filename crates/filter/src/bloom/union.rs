@@ -154,12 +154,7 @@ impl BlockedBloom {
             let first = segment * in_segment;
             for (other, next) in others.iter().zip(&mut nexts) {
                 if *next == Some(segment) {
-                    let division = other.division(n);
-                    for (number, words) in (first..n).zip(union.chunks_mut(len)) {
-                        let its = division.of(number..number + 1);
-                        its.filter_map(|of| other.segments().unit(of))
-                            .for_each(|from| set_all(words, from));
-                    }
+                    other.unite_into(&mut union, first, n);
                     *next = touched(segment + 1, other);
                 }
             }
@@ -189,12 +184,45 @@ impl BlockedBloom {
         // The weight of `capacity` random items is above the error rate by chance in half of all
         // filters. They are accepted one by one, so they are in a union, and so is a filter that
         // has what all the others have.
-        let has_all = |other: &&Self| other.num_sub_bitmaps() == n && other.set_bits() == set_bits;
+        let has_all = |other: &&Self| {
+            let times = n / other.num_sub_bitmaps();
+            n.is_multiple_of(other.num_sub_bitmaps())
+                && other.set_bits().saturating_mul(times) == set_bits
+        };
         let may_be_fair = most <= header.capacity && is_exact || others.iter().any(has_all);
         let is_fair = may_be_fair && weight < header.guard_limit;
         let units = if is_fair { units.min(1.0) } else { units };
         let items = items_that_set(set_bits, header.shape, least, most);
         Ok(Some(((units * header.error_rate).min(1.0), items)))
+    }
+}
+
+impl BlockedBloom {
+    /// Sets in `union`, the sub-bitmaps from `first` on of a segment of `n`, the bits of their own.
+    /// Costs what reading those that are allocated costs, or the images of a smaller sub-filter.
+    fn unite_into(&self, union: &mut [u64], first: u64, n: u64) {
+        let (division, len) = (self.division(n), self.sub_bitmap_words());
+        let end = n.min(first + (union.len() / len) as u64);
+        if division.from < n {
+            for (number, words) in (first..end).zip(union.chunks_mut(len)) {
+                let its = division.of(number..number + 1);
+                its.filter_map(|of| self.segments().unit(of)).for_each(|of| set_all(words, of));
+            }
+            return;
+        }
+        let its = division.of(first..end);
+        let in_segment = (SEGMENT_WORDS / len).max(1) as u64;
+        let next = |from| self.segments().next_allocated(from);
+        let segments = iter::successors(next(its.start / in_segment), |at| next(at + 1));
+        for segment in segments.take_while(|at| at * in_segment < its.end) {
+            for (number, words) in self.neighbours(segment, n) {
+                // Of those in two segments, or of the last, some belong to others.
+                let place = number.checked_sub(first).map(|place| place as usize * len);
+                if let Some(to) = place.and_then(|place| union.get_mut(place..place + len)) {
+                    set_all(to, words);
+                }
+            }
+        }
     }
 }
 

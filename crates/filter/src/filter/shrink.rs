@@ -1,4 +1,4 @@
-//! A filter that becomes as small as if it had been reserved so: see `bloom/fold.rs`.
+//! A filter that becomes as small as its items allow: see `bloom/fold.rs`.
 //!
 //! Only the sub-filter shrinks. A table behind it holds what came when the sub-filter was full, so
 //! such a filter has no smaller size that its items fit into, and stays as it is; so does a filter
@@ -43,9 +43,9 @@ impl Filter {
     /// items, and with which it keeps its error rate, as its bits are weighed. If there was one,
     /// returns its old sub-filter, which may be large.
     ///
-    /// It is done on a copy, which takes less memory than the filter, and may cost `max_cost`
-    /// bytes: [those to read](Filter::bytes_to_shrink) for each size that is tried. That is one, or
-    /// two where chance decides, unless someone chose the items.
+    /// It is done on a copy, which takes no more than the filter may. It may cost `max_cost` bytes:
+    /// [those to read](Filter::bytes_to_shrink) for each size that is tried. That is one, or two
+    /// where chance decides, unless someone chose the items.
     ///
     /// # Errors
     /// `Loading` while it is being loaded; `TooCostly`; `OutOfMemory`. Nothing has changed.

@@ -112,7 +112,7 @@ impl Filter {
         let kind = self.kind_of_bloom();
         ensure(others.iter().all(|other| other.kind_of_bloom() == kind), AddError::Full)?;
         let size_of = |filter: &Self| filter.bloom().map(BlockedBloom::num_sub_bitmaps);
-        let cost = self.cost_to_unite(others, size_of(self), max_cost)?;
+        let mut cost = self.cost_to_unite(others, size_of(self), max_cost)?;
         let is_loading = |filter: &Self| filter.loading().is_some();
         let is_one_loading = is_loading(self) || others.iter().any(|other| is_loading(other));
         ensure(!is_one_loading, AddError::Loading)?;
@@ -121,13 +121,17 @@ impl Filter {
         // Without the empty ones, which cost nothing: there may be any number of them.
         let blooms = others.iter().filter_map(|other| other.bloom());
         sources.extend(blooms.filter(|bloom| bloom.set_bits() > 0));
-        let mut unfolded = match promise {
+        let larger = match promise {
             Promise::Waived => None,
-            _ => self.unfolded_for(&sources, limit)?,
+            _ => self.larger_for(&sources)?,
         };
-        if let Some(size) = unfolded.as_ref().map(BlockedBloom::num_sub_bitmaps) {
-            let own = self.bytes_to_unite(Some(size))[0];
-            self.cost_to_unite(others, Some(size), max_cost.saturating_sub(own))?;
+        let (mut unfolded, mut limit) = (None, limit);
+        if let Some((own, larger)) = self.bloom().zip(larger) {
+            let size = Some(larger.shape.num_sub_bitmaps);
+            let left = max_cost.saturating_sub(self.bytes_to_unite(size)[0]);
+            cost = self.cost_to_unite(others, size, left)?;
+            limit = self.limit_besides(larger, limit)?;
+            unfolded = Some(own.unfolded(larger)?);
         }
         let (united, new) = self.unite_tables(others, limit, cost)?;
         let mut has_changed = united.as_ref().is_some_and(|united| united.has_changed);
@@ -164,28 +168,33 @@ impl Filter {
         Ok(left)
     }
 
-    /// The sub-filter in the size of the largest of `others`, if that is larger, and if this one
-    /// would not keep its share of the error rate. Only what is equal on every server decides.
-    fn unfolded_for(
-        &self,
-        others: &[&BlockedBloom],
-        limit: SizeLimit,
-    ) -> Result<Option<BlockedBloom>, UnionError> {
+    /// The header of the largest of `others`, if that is larger, and if this sub-filter would not
+    /// keep its share of the error rate. Only what is equal on every server decides.
+    fn larger_for(&self, others: &[&BlockedBloom]) -> Result<Option<Header>, UnionError> {
         let size = |header: &Header| (header.shape.num_sub_bitmaps, header.capacity);
         let largest = others.iter().map(|other| other.header()).max_by_key(size);
         let Some((own, largest)) = self.bloom().zip(largest) else { return Ok(None) };
-        if largest.shape.num_sub_bitmaps <= own.num_sub_bitmaps() {
+        // A forged header may have any capacity.
+        let is_larger = largest.shape.num_sub_bitmaps > own.num_sub_bitmaps()
+            && largest.capacity >= own.fill().capacity();
+        if !is_larger {
             return Ok(None);
         }
         let rate = own.rate_of_union(own, others)?.map_or(0.0, |(rate, _)| rate);
-        if rate <= largest.error_rate * ROUNDING {
-            return Ok(None);
-        }
+        Ok(Some(largest).filter(|_| rate > largest.error_rate * ROUNDING))
+    }
+
+    /// What `limit` leaves of the filter as it is, if its sub-filter gets the header `larger`.
+    ///
+    /// # Errors
+    /// `OverLimit` if the filter would exceed it.
+    fn limit_besides(&self, larger: Header, limit: SizeLimit) -> Result<SizeLimit, AddError> {
+        let SizeLimit::Bytes(most) = limit else { return Ok(limit) };
         let reserved = |bloom: &BlockedBloom| bloom.segments().reserved_bytes();
-        let besides = self.reserved_bytes().saturating_sub(reserved(own));
-        let bytes = reserved(&BlockedBloom::from_header(largest)).saturating_add(besides);
-        ensure(bytes <= limit.max_bytes(), AddError::OverLimit)?;
-        Ok(Some(own.unfolded(largest)?))
+        let own = self.bloom().map_or(0, reserved);
+        let more = reserved(&BlockedBloom::from_header(larger)).saturating_sub(own);
+        let left = most.checked_sub(more).filter(|left| self.reserved_bytes() <= *left);
+        left.map(SizeLimit::Bytes).ok_or(AddError::OverLimit)
     }
 
     /// Checks the promise, allocates what the sub-filters of others need, in this filter's or in
@@ -418,6 +427,33 @@ mod tests {
         let union = small.unite(&[&large], UNLIMITED, cost, Promise::Kept).unwrap();
         assert!(union.replaced.is_some() && small.capacity() == 500_000);
         assert!((0..110_000u64).all(|n| small.contains(&n.to_le_bytes())));
+    }
+
+    #[test]
+    fn a_huge_filter_of_one_item_costs_what_it_has_or_is_refused_before_anything_is_allocated() {
+        let huge = filter_of(parameters(1 << 40, Growth::Fixed), 0..1);
+        let cost = 64 << 20;
+        let mut one = filter_of(parameters(20_000, Growth::Fixed), 1..10_000);
+        let union = one.unite(&[&huge, &huge], UNLIMITED, cost, Promise::Kept).unwrap();
+        assert!(union.has_changed && one.capacity() == 20_000 && one.contains(&0u64.to_le_bytes()));
+        let mut overfull = filter_of(parameters(20_000, Growth::Fixed), 1..20_000);
+        let other = filter_of(parameters(20_000, Growth::Fixed), 20_000..40_000);
+        overfull.unite(&[&other], UNLIMITED, cost, Promise::Waived).unwrap();
+        let union = overfull.unite(&[&huge], UNLIMITED, cost, Promise::Kept);
+        assert_eq!(united(union), Err(UnionError::TooCostly));
+        let limit = SizeLimit::Bytes(1 << 30);
+        let union = overfull.unite(&[&huge], limit, u64::MAX, Promise::Kept);
+        assert_eq!(united(union), Err(AddError::OverLimit.into()));
+    }
+
+    #[test]
+    fn a_full_filter_that_unfolds_into_an_empty_one_is_taken_as_that_one_would_be() {
+        for n in (0..400_000).step_by(20_000) {
+            let small = filter_of(parameters(20_000, Growth::Fixed), n..n + 20_000);
+            let mut large = filter_of(parameters(40_000, Growth::Fixed), n..n);
+            let union = large.unite(&[&small], UNLIMITED, u64::MAX, Promise::Kept);
+            assert!(union.is_ok() && large.capacity() == 40_000, "{n}");
+        }
     }
 
     #[test]
