@@ -92,7 +92,7 @@ const FOREIGN: &str = "a filter from another module can be neither united nor sh
 /// The factor that a server gives a filter without EXPANSION. It is only reported.
 const EXPANSION: u32 = 2;
 
-/// Adds what `other` has, a snapshot: only one of two filters is locked at a time.
+/// Adds the items of `other`. It is a snapshot, so that `filter` alone is locked meanwhile.
 fn unite(py: Python<'_>, filter: &Base, other: &Filter, promise: Promise) -> PyResult<()> {
     if !other.may_be_united() || !filter.read(py, Filter::may_be_united)? {
         return Err(PyValueError::new_err(FOREIGN));

@@ -165,7 +165,7 @@ fn a_name_exchanged_and_exchanged_back_at_any_step_of_a_fetch_leaves_the_right_c
     });
 }
 
-/// What a name stands for changes, and what the filter under it has then. `RESTORE f` and `LOAD f`
+/// Commands that exchange the filter under a name, and what that has then. `RESTORE f` and `LOAD f`
 /// bring the other filter.
 const CHANGES: [(&[&str], std::ops::Range<u64>); 15] = [
     (&["RENAME other f"], OTHERS),

@@ -51,8 +51,8 @@ impl Arguments {
     }
 }
 
-/// A line for each finding, and one for its advice. What other nodes than the `first` have in
-/// common is a line of its own, and what is well with them is none.
+/// A line for each finding, and one for its advice. Findings that nodes other than `first` share
+/// take one line; those of level ok are left out for these nodes.
 fn table(all: &[Finding], first: &str) -> String {
     let mut lines = String::new();
     for (index, finding) in all.iter().enumerate() {

@@ -41,12 +41,12 @@ pub struct Clock {
 pub struct Info(pub String);
 
 impl Info {
-    /// What follows the first line that begins with `prefix`; empty if there is none.
+    /// What follows `prefix` in the first line that begins with it; empty if no line does.
     fn after(&self, prefix: &str) -> &str {
         self.0.lines().find_map(|line| line.strip_prefix(prefix)).unwrap_or_default().trim_end()
     }
 
-    /// The value of a field; empty if there is none.
+    /// The value of the field `name`; empty if INFO lacks it.
     pub fn text(&self, name: &str) -> &str {
         self.after(&format!("{name}:"))
     }
