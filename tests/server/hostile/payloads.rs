@@ -23,8 +23,13 @@ const MAGIC: &[u8] = b"SBF";
 fn a_truncated_payload_is_refused() {
     siege(|db| {
         for payload in payloads(db) {
-            for length in 0..payload.len() - FOOTER_BYTES {
-                assert!(!restore(db, &with_fresh_footer(&payload, &payload[..length])), "{length}");
+            let whole = &payload[..payload.len() - FOOTER_BYTES];
+            for length in 0..whole.len() {
+                let truncated = with_fresh_footer(&payload, &whole[..length]);
+                // A server reads on into the footer, whose version may be what was cut off: in one
+                // of 256 payloads the last byte of the checksum, and the end mark.
+                let is_whole = truncated.starts_with(whole);
+                assert_eq!(restore(db, &truncated), is_whole, "{length}");
             }
         }
     });
