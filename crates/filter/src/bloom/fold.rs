@@ -134,8 +134,23 @@ impl Header {
         let sizes = (0..TRIES).map(move |tries| fits * (1.0 + margin * f64::from(1 << tries)));
         sizes.take_while(move |fits| *fits < most as f64).filter_map(move |fits| {
             let size = sizing.shape_for((fits as u64).max(capacity)).num_sub_bitmaps;
-            self.folded_at(size, sizing).or_else(|| self.folded_at(SMALLEST, sizing))
+            self.folded_to_at_least(size, sizing)
         })
+    }
+
+    /// The header after folding to the smallest size of at least `size` sub-bitmaps. Below
+    /// `SMALLEST` there is one from some size on, which depends on the error rate.
+    fn folded_to_at_least(&self, size: u64, sizing: &Split) -> Option<Self> {
+        let (mut low, mut high) = (size, size.max(SMALLEST));
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if self.folded_at(middle, sizing).is_some() {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        self.folded_at(low, sizing)
     }
 }
 

@@ -254,6 +254,7 @@ mod tests {
             let mut copy = if is_shared { Some(filter.try_clone().unwrap()) } else { None };
             let wanted = (wanted.powi(4) * capacity as f64) as u64;
             let foretold = filter.if_shrunk();
+            let first_try = filter.smaller(wanted, 0).map(|(_, header)| header.capacity);
             let has_shrunk = filter.shrink(wanted, u64::MAX).unwrap().is_some();
             let now = filter.parameters();
             prop_assert_eq!(has_shrunk, now.capacity < capacity);
@@ -295,7 +296,9 @@ mod tests {
                 copy.shrink_to(now.capacity).unwrap();
                 prop_assert_eq!(copy.digest(), filter.digest());
             }
-            if size_before.is_multiple_of(size(&filter)) {
+            // If chance decided for a larger size, there may be another one between the two.
+            let is_first_try = first_try.is_none_or(|capacity| capacity == now.capacity);
+            if is_first_try && size_before.is_multiple_of(size(&filter)) {
                 prop_assert_eq!(has_shrunk_to(&mut filter, wanted, u64::MAX), Ok(false));
             }
         }
