@@ -55,21 +55,26 @@ impl Filter {
         hash: ItemHash,
         limit: SizeLimit,
     ) -> Result<Outcome, AddError> {
-        let is_in_table = self.table().is_some_and(|table| table.contains(hash));
-        if is_in_table || self.body.bloom().is_some_and(|bloom| bloom.contains(hash)) {
+        let bloom = self.body.bloom();
+        if bloom.is_some_and(|bloom| bloom.contains(hash)) {
             return Ok(Outcome::Unchanged);
         }
         // A replay puts no item elsewhere than the primary has put it.
         let is_first = self.table().is_none() || self.parameters().growth == Growth::Fixed;
-        let bloom = self.body.bloom_mut().filter(|_| is_first);
-        if let Some(bloom) = bloom.filter(|bloom| !bloom.fill().is_full()) {
+        let has_room = is_first && bloom.is_some_and(|bloom| !bloom.fill().is_full());
+        let (may_grow, max_bytes) = (self.check_growth(limit), limit.max_bytes());
+        match self.body.table_mut() {
+            // One visit to its page finds the item or adds it.
+            Some(table) if !has_room && may_grow.is_ok() => {
+                return table.insert_if_absent(hash, 0, max_bytes).map(Outcome::of);
+            }
+            Some(table) if table.contains(hash) => return Ok(Outcome::Unchanged),
+            _ => {}
+        }
+        if let Some(bloom) = self.body.bloom_mut().filter(|_| has_room) {
             return bloom.insert(hash).map(Outcome::of);
         }
-        self.check_growth(limit)?;
-        let max_bytes = limit.max_bytes();
-        if let Some(table) = self.body.table_mut() {
-            return table.insert(hash, 0, max_bytes).map(|()| Outcome::New);
-        }
+        may_grow?;
         let rate = self.table_error_rate().ok_or(AddError::Full)?;
         let mut table = Table::new(rate, 0);
         table.insert(hash, 0, max_bytes)?;
