@@ -18,7 +18,7 @@ const NO_RANK: i64 = -2;
 /// A question about one number, or several.
 const QUESTION: Command<ReplyError> = Command {
     arity: -3,
-    complexity: c"O(C+N*log(C)*log(C)) with N answers and a capacity of C nodes",
+    complexity: c"O(C+N*log(C)) with N answers and a capacity of C nodes",
     ..Command::FAST_READ
 };
 

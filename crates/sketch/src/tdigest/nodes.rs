@@ -351,27 +351,38 @@ impl Nodes {
         }
     }
 
+    /// For each centroid, how many singles come before it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn singles_before_centroids(&self) -> Result<Vec<usize>, OutOfMemory> {
+        let (mut before, mut singles) = (try_vec(self.centroids.len())?, 0);
+        for centroid in &self.centroids {
+            let rest = self.singles[singles..].iter();
+            singles += rest.take_while(|single| **single <= centroid.mean).count();
+            before.push(singles);
+        }
+        Ok(before)
+    }
+
     /// The cut above all nodes whose middle is not above `rank`. The middle of a node is the weight
-    /// below it and half its own. Cost: a binary search in one list for each step of that in the
-    /// other.
-    pub fn cut_at(&self, rank: f64) -> Cut {
+    /// below it and half its own. `before` is what [`Nodes::singles_before_centroids`] returns.
+    /// Cost: a binary search.
+    pub fn cut_at(&self, rank: f64, before: &[usize]) -> Cut {
         let (mut centroids, mut others) = (0, self.centroids.len());
-        // The singles before the centroids already found on either side.
-        let (mut least, mut most) = (0, self.singles.len());
         while centroids < others {
             let index = usize::midpoint(centroids, others);
-            let mean = self.centroids[index].mean;
-            let singles = self.singles[least..most].partition_point(|single| *single <= mean);
-            let singles = least + singles;
             let (begin, end) = self.ends(index);
             // Middles are multiples of 1/2, so below 2^51 all of this is exact.
-            if (begin + end) as f64 / 2.0 + singles as f64 <= rank {
-                (centroids, least) = (index + 1, singles);
+            if (begin + end) as f64 / 2.0 + before[index] as f64 <= rank {
+                centroids = index + 1;
             } else {
-                (others, most) = (index, singles);
+                others = index;
             }
         }
         // Between two neighbouring centroids, the middles of singles are 1 apart.
+        let least = centroids.checked_sub(1).map_or(0, |last| before[last]);
+        let most = before.get(centroids).copied().unwrap_or(self.singles.len());
         let below = self.weight_below(Cut { singles: 0, centroids }) as f64;
         let singles = ((rank - 0.5 - below).floor() + 1.0) as usize; // 0 if it is negative
         Cut { singles: singles.clamp(least, most), centroids }

@@ -5,7 +5,7 @@ use super::real::{between, between_from_above, weighted_mean};
 
 impl Answers<'_> {
     /// The number below which the fraction `q` of the numbers lies; `None` if there are none. Cost:
-    /// two binary searches, one inside the other.
+    /// a binary search.
     ///
     /// As in MergingDigest, a node's numbers spread evenly from its middle to that of its
     /// neighbours, but a single is a step.
@@ -43,7 +43,7 @@ impl Answers<'_> {
     /// The number at `rank`, which is at least the middle of the first node and less than that of
     /// the last.
     fn between_middles(&self, rank: f64) -> Option<f64> {
-        let cut = self.nodes().cut_at(rank);
+        let cut = self.cut_at(rank);
         // Above 2^53, where ranks are rounded, there may be no node on one side, or no distance.
         let Some(left) = self.nodes().below(cut) else { return self.digest.min() };
         let Some(right) = self.nodes().above(cut) else { return self.digest.max() };
