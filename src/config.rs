@@ -157,13 +157,20 @@ pub fn counting_defaults(seed: Seed) -> CountingParameters {
     }
 }
 
+/// The size limit for the commands of clients.
+pub fn client_size_limit() -> SizeLimit {
+    match MAX_FILTER_BYTES.get() {
+        0 => SizeLimit::Unlimited,
+        bytes => SizeLimit::Bytes(bytes.unsigned_abs()),
+    }
+}
+
 /// The size limit for the running command. Commands from the primary or the append-only file have
 /// run before and are never refused.
 pub fn size_limit(context: &Context) -> SizeLimit {
-    match MAX_FILTER_BYTES.get() {
-        0 => SizeLimit::Unlimited,
-        _ if context.is_replay() => SizeLimit::Replay,
-        bytes => SizeLimit::Bytes(bytes.unsigned_abs()),
+    match client_size_limit() {
+        SizeLimit::Bytes(_) if context.is_replay() => SizeLimit::Replay,
+        limit => limit,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Adding items to a filter, up to the first one refused.
 
+use crate::commands::create::{Creatable, Opened};
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::journal::Recording;
 use crate::stats;
 use crate::sweeper::free_gone;
 use crate::types::timetable::Timetable;
-use splitbloom_filter::filter::{Filter, Kind, Outcome, SizeLimit, Window};
+use splitbloom_filter::filter::{Filter, Kind, Outcome, Window};
 use splitbloom_server::clock::{time_now, BadTime};
 use splitbloom_server::context::Context;
 
@@ -32,26 +33,29 @@ impl Added {
 
 /// Adds the items, with their time in a filter that forgets, up to the first one refused, and calls
 /// `answer` with whether each was new.
-pub fn add<'a>(
+pub fn add<'a, F: Creatable>(
     context: &Context,
-    filter: &mut Filter,
-    items: impl Iterator<Item = &'a [u8]>,
+    opened: &mut Opened<'_, F>,
+    items: impl Iterator<Item = &'a [u8]> + Clone,
     time: Option<u64>,
-    limit: SizeLimit,
     mut answer: impl FnMut(bool),
 ) -> Added {
+    let filter = opened.filter_mut();
     let (before, forgotten) = (filter.progress(), filter.forgotten());
     let mut added = Added::default();
     let (ration, now) = (Ration::new(context), time.unwrap_or(0));
     let mut recording = Recording::begin(filter);
-    let count = |hash, outcome: Outcome| {
-        added.count(outcome);
-        answer(outcome.is_new());
-        if let (Some(recording), true) = (&mut recording, outcome.is_new()) {
-            recording.note(hash);
-        }
-    };
-    let end = filter.add_many_at(ration.of(items), now, limit, count);
+    let end = opened.add_within_limit(|filter, limit| {
+        let rest = items.clone().skip(added.answered);
+        filter.add_many_at(ration.of(rest), now, limit, |hash, outcome: Outcome| {
+            added.count(outcome);
+            answer(outcome.is_new());
+            if let (Some(recording), true) = (&mut recording, outcome.is_new()) {
+                recording.note(hash);
+            }
+        })
+    });
+    let filter = opened.filter_mut();
     if let Some(recording) = recording {
         recording.end(filter);
     }

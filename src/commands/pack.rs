@@ -87,13 +87,11 @@ fn add_packed<F: Creatable>(
     let key = arguments.at(1);
     let creation = (!packed.options.no_create).then(F::Creation::default);
     let mut opened = open_or_create::<F>(context, key, creation.as_ref())?;
-    let limit = opened.limit;
-    let filter = opened.filter_mut();
-    let time = time_for(context, filter, packed.at)?;
+    let time = time_for(context, opened.filter_mut(), packed.at)?;
     let answer = |new| bits.iter_mut().for_each(|bits| bits.push(new));
     let added = match packed.items.items_of_one_width() {
-        Some(items) => add(context, filter, items, time, limit, answer),
-        None => add(context, filter, packed.items.items(), time, limit, answer),
+        Some(items) => add(context, &mut opened, items, time, answer),
+        None => add(context, &mut opened, packed.items.items(), time, answer),
     };
     if added.changed > 0 {
         let change = opened.settle();

@@ -130,10 +130,9 @@ fn add_items(
     let Items { first, event, ref creation, at } = *items;
     let name = arguments.at(1);
     let mut opened = open_or_create::<BloomFilters>(context, name, creation.as_ref())?;
-    let (expires, limit) = (opened.expires(), opened.limit);
-    let filter = opened.filter_mut();
-    let time = time_for(context, filter, at)?;
-    let added = add::add(context, filter, arguments.bytes_from(first), time, limit, answer);
+    let expires = opened.expires();
+    let time = time_for(context, opened.filter_mut(), at)?;
+    let added = add::add(context, &mut opened, arguments.bytes_from(first), time, answer);
     if added.changed > 0 {
         let change = opened.settle();
         let those = arguments.range(first..first + added.answered);

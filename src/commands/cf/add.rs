@@ -89,9 +89,12 @@ fn add(
 ) -> Result<(), ReplyError> {
     let creation = CountingCreation::default();
     let mut opened = open_or_create::<CountingFilters>(context, arguments.at(1), Some(&creation))?;
-    let limit = opened.limit;
-    let added = opened.filter_mut().add_copy(arguments.bytes(2), adding, limit);
-    let is_added = added.map_err(ReplyError::of_counting)?;
+    let mut is_added = false;
+    let added = opened.add_within_limit(|filter, limit| {
+        is_added = filter.add_copy(arguments.bytes(2), adding, limit)?;
+        Ok(())
+    });
+    added.map_err(ReplyError::of_counting)?;
     if is_added {
         stats::ITEMS_ADDED.add(1);
         opened.settle().replicate_verbatim().signal(event);
@@ -130,7 +133,7 @@ fn insert(
     let mut answers = answers.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let mut opened =
         open_or_create::<CountingFilters>(context, arguments.at(1), creation.as_ref())?;
-    let (limit, ration) = (opened.limit, Ration::new(context));
+    let (limit, ration) = (opened.limit(), Ration::new(context));
     let items = ration.of(arguments.bytes_from(first));
     // The closure returns no error, so no item stops the rest.
     let _ = opened.filter_mut().add_copies(items, adding, limit, |answer| {
