@@ -1,5 +1,6 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
+use crate::types::timetable::SWEEPS;
 use crate::{commands, config, journal, shrinking, slow_log, stats, sweeper, types};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
@@ -7,6 +8,7 @@ use splitbloom_server::allocator::bytes_held;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::catch_panic::CAUGHT_PANICS;
 use splitbloom_server::context::Context;
+use splitbloom_server::data_type::VALUES_REFUSED;
 use splitbloom_server::entry::{Module, Refused};
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
@@ -23,6 +25,8 @@ const INFO: &[Field] = &[
     Field::Counter(c"items_forgotten", &stats::ITEMS_FORGOTTEN),
     Field::Counter(c"sweep_steps", &stats::SWEEP_STEPS),
     Field::Counter(c"sweep_slowest_usec", &stats::SLOWEST_SWEEP_STEP),
+    Field::FromServer(c"sweeps_waiting", || SWEEPS.len() as u64),
+    Field::FromServer(c"sweep_lag_msec", sweeper::lag),
     Field::Counter(c"lookups", &stats::LOOKUPS),
     Field::Counter(c"lookup_hits", &stats::LOOKUP_HITS),
     Field::Number(c"bytes_held", bytes_held),
@@ -33,6 +37,7 @@ const INFO: &[Field] = &[
     Field::Counter(c"fetches_by_followers", &stats::FETCHES_BY_FOLLOWERS),
     Field::Counter(c"replays_ignored", &stats::REPLAYS_IGNORED),
     Field::Counter(c"replays_refused", &REPLAYS_REFUSED),
+    Field::Counter(c"values_refused", &VALUES_REFUSED),
     Field::FromServer(c"slow_log_argument_bytes", slow_log::argument_bytes),
     Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];

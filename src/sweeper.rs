@@ -79,6 +79,11 @@ fn moved(context: &Context, key: Argument<'_>) {
     }
 }
 
+/// How long the next filter to be swept has been due, in milliseconds.
+pub fn lag() -> u64 {
+    SWEEPS.next_due().map_or(0, |due| time_now().saturating_sub(due))
+}
+
 /// Sweeps the filters that are due, for as long as the budget lasts.
 fn sweep(context: &Context) -> Option<u64> {
     if !context.is_primary() {

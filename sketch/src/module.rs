@@ -5,6 +5,7 @@ use splitbloom_server::allocator::bytes_held;
 use splitbloom_server::arguments::{Argument, Arguments};
 use splitbloom_server::catch_panic::CAUGHT_PANICS;
 use splitbloom_server::context::Context;
+use splitbloom_server::data_type::VALUES_REFUSED;
 use splitbloom_server::entry::{Module, Refused};
 use splitbloom_server::events::{self, Listener};
 use splitbloom_server::info::{self, Field};
@@ -16,6 +17,7 @@ const INFO: &[Field] = &[
     Field::Counter(c"sketches", &stored::SKETCHES),
     Field::Number(c"bytes_held", bytes_held),
     Field::Counter(c"replays_refused", &REPLAYS_REFUSED),
+    Field::Counter(c"values_refused", &VALUES_REFUSED),
     Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 

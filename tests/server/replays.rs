@@ -257,6 +257,7 @@ fn a_value_that_the_module_refuses_is_named_by_its_key() {
     let line = log.lines().find(|line| line.contains("refused a value"));
     let line = line.unwrap_or_else(|| panic!("{log}"));
     assert!(line.to_lowercase().contains(SHOWN), "{line}");
+    assert_eq!(db.info("bf", "bf_values_refused"), "1");
 }
 
 /// Commands may be refused on the server, which does not die of it.

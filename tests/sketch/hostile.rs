@@ -93,6 +93,7 @@ fn each_of_many_mutated_dumps_is_refused_or_works() {
     assert!(accepted.iter().all(occur), "all refused, or all accepted: {accepted:?}");
     let all: usize = accepted.iter().sum();
     assert!(all > of_each / 10, "most mutants are refused too early");
+    assert!(db.info_number("sketch", "sketch_values_refused") > 0);
     assert_eq!(db.info("server", "process_id"), process);
     eventually("all memory is returned", || {
         db.info_number("sketch", "sketch_sketches") == 0 && held(&mut db) == baseline

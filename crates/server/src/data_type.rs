@@ -9,6 +9,7 @@ use super::context::Context;
 use super::dump;
 use super::refused::Refused;
 use super::saving::{self, Saving};
+use super::values::Counter;
 use redis_module::native_types::RedisType;
 use redis_module::raw;
 use splitbloom_foundation::alloc::Mover;
@@ -300,6 +301,9 @@ const fn methods<T: Value, L: Load<T>>() -> raw::RedisModuleTypeMethods {
     }
 }
 
+/// Values that were brought by a file, a dump or a stream and not loaded.
+pub static VALUES_REFUSED: Counter = Counter::new();
+
 /// A value that the server passes to one of the functions below.
 ///
 /// # Safety
@@ -333,7 +337,13 @@ unsafe extern "C" fn rdb_load<T: Value, L: Load<T>>(
     io: *mut raw::RedisModuleIO,
     version: c_int,
 ) -> *mut c_void {
-    catch_panic("rdb_load", std::ptr::null_mut, || owned(L::load(&mut RdbSource(io), version)))
+    catch_panic("rdb_load", std::ptr::null_mut, || {
+        let value = L::load(&mut RdbSource(io), version);
+        if value.is_none() {
+            VALUES_REFUSED.increment();
+        }
+        owned(value)
+    })
 }
 
 /// # Safety

@@ -17,8 +17,8 @@ pub enum Field {
     Number(&'static CStr, fn() -> u64),
     /// A name and a counter.
     Counter(&'static CStr, &'static Counter),
-    /// As `Number`, if the function calls the server. Left out of a crash report, which the server
-    /// assembles in a signal handler.
+    /// As `Number`, if the function calls the server or takes a lock. Left out of a crash report,
+    /// which the server assembles in a signal handler.
     FromServer(&'static CStr, fn() -> u64),
 }
 

@@ -244,6 +244,11 @@ impl Queue {
         waiting.entries.first_key_value().map(|(turn, _)| turn.due)
     }
 
+    /// The number of values that wait.
+    pub fn len(&self) -> usize {
+        self.waiting().entries.len()
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

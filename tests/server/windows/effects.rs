@@ -143,6 +143,10 @@ fn a_paused_primary_does_not_sweep() {
     eventually("the window has passed", || db.ask("BF.CARD w") == ":0");
     assert_eq!(field(&mut db, "w", "Items forgotten"), ":0");
     assert_eq!(written(), before);
+    assert_eq!(db.info("bf", "bf_sweeps_waiting"), "1");
+    eventually("the sweep is late", || db.info_number("bf", "bf_sweep_lag_msec") > 0);
     db.run("CLIENT UNPAUSE");
     wait_until_swept(&mut db, &["w"], 2);
+    assert_eq!(db.info("bf", "bf_sweeps_waiting"), "0");
+    assert_eq!(db.info("bf", "bf_sweep_lag_msec"), "0");
 }

@@ -6,15 +6,23 @@ use crate::report::with_spaces;
 
 const DIFFERS: &str = "this server lacks changes: see the log, then copy the filters it names";
 const BUG: &str = "a bug: report the line in the log, and copy the replicas in full";
+const DAMAGED: &str = "the log names each key: the file or dump that brought it is damaged";
 const CHOSEN: &str = "somebody may know a seed and choose items: create the filter anew";
 
+/// A sweep that waits longer than this is late. Sweeps take a tenth of the server's time at most,
+/// so many filters whose slices end at once may wait for seconds.
+const MOST_LAG_MSEC: u64 = 60_000;
+const LATE: &str = "forgotten items keep their memory: the server is busy, paused or out of memory";
+
 /// Counters that should be 0: how bad it is if they are not, and what to do.
-const ZEROS: [(&str, Level, &str); 7] = [
+const ZEROS: [(&str, Level, &str); 9] = [
     ("bf_replays_refused", Level::Wrong, DIFFERS),
     ("sketch_replays_refused", Level::Wrong, DIFFERS),
     ("unexpected_error_replies", Level::Wrong, DIFFERS),
     ("bf_caught_panics", Level::Wrong, BUG),
     ("sketch_caught_panics", Level::Wrong, BUG),
+    ("bf_values_refused", Level::Advice, DAMAGED),
+    ("sketch_values_refused", Level::Advice, DAMAGED),
     ("bf_fill_guard_closings", Level::Advice, CHOSEN),
     ("bf_replays_ignored", Level::Advice, "compare the filters with the primary's"),
 ];
@@ -33,9 +41,15 @@ pub fn counters(node: &Node) -> Findings<'_> {
     if info.number("bf_journals").is_some() {
         let (filters, journals) = (number("bf_filters"), number("bf_journals"));
         let (bytes, slowest) = (number("bf_journal_bytes"), number("bf_sweep_slowest_usec"));
-        findings.push(Finding::ok(format!(
-            "filters: {filters}, journals: {journals} ({bytes} bytes), slowest sweep: {slowest} µs"
-        )));
+        let (waiting, lag) = (number("bf_sweeps_waiting"), number("bf_sweep_lag_msec"));
+        let found = format!(
+            "filters: {filters}, journals: {journals} ({bytes} bytes), waiting for a sweep: \
+             {waiting}, the first since {lag} ms, slowest step: {slowest} µs"
+        );
+        findings.push(match info.number("bf_sweep_lag_msec").unwrap_or_default() > MOST_LAG_MSEC {
+            false => Finding::ok(found),
+            true => Finding::advice(found, LATE),
+        });
     } else if findings.is_empty() {
         findings.push(Finding::ok("none of splitbloom"));
     }
@@ -56,12 +70,17 @@ mod tests {
         let good: String = ZEROS.iter().map(|(name, ..)| format!("{name}:0\n")).collect();
         assert_eq!(levels(&good), [Level::Ok]);
         assert_eq!(levels(&format!("{good}bf_journals:2")), [Level::Ok]);
+        let late = format!("{good}bf_journals:2\nbf_sweep_lag_msec:");
+        assert_eq!(levels(&format!("{late}60000")), [Level::Ok]);
+        assert_eq!(levels(&format!("{late}60001")), [Level::Advice]);
         for (name, level) in [
             ("bf_replays_refused", Level::Wrong),
             ("sketch_replays_refused", Level::Wrong),
             ("unexpected_error_replies", Level::Wrong),
             ("bf_caught_panics", Level::Wrong),
             ("sketch_caught_panics", Level::Wrong),
+            ("bf_values_refused", Level::Advice),
+            ("sketch_values_refused", Level::Advice),
             ("bf_fill_guard_closings", Level::Advice),
             ("bf_replays_ignored", Level::Advice),
         ] {

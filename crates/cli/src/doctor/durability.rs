@@ -43,7 +43,8 @@ pub fn persistence(node: &Node) -> Findings<'_> {
             APPEND_ONLY,
         ),
     }];
-    if node.setting("bgsave-default-method") == "forkless" {
+    let may_save_so = node.setting("forkless-infrastructure-enabled") == "yes";
+    if may_save_so && node.setting("bgsave-default-method") == "forkless" {
         findings.push(Finding::ok("snapshots without a fork: writes to a filter wait for its own"));
     }
     // Most of the memory is bits, which do not compress.
@@ -107,7 +108,7 @@ mod tests {
         let info = with_info("used_memory:100\nbf_bytes_held:51\ncluster_enabled:1").info;
         let settings = "appendonly yes,appendfsync always,rdbcompression yes,\
             bf.aof-load-damaged yes,propagation-error-behavior ignore,\
-            bgsave-default-method forkless";
+            forkless-infrastructure-enabled yes,bgsave-default-method forkless";
         let texts = found(&Node { info, ..with_settings(settings) });
         let words = ["append-only", "fork", "compress", "damaged", "slot moves"];
         assert_eq!(texts.len(), words.len());

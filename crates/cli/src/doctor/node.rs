@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Settings that matter. Servers leave out those that they do not have.
 const SETTINGS: &str = "appendonly appendfsync save rdbcompression bgsave-default-method \
     slowlog-log-slower-than slowlog-max-len slowlog-entry-max-string-len protected-mode \
-    enable-module-command bf.aof-load-damaged propagation-error-behavior";
+    enable-module-command bf.aof-load-damaged propagation-error-behavior \
+    forkless-infrastructure-enabled";
 
 /// What a server said, or why it did not.
 #[derive(Debug)]
