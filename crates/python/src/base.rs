@@ -71,6 +71,16 @@ impl Base {
         done.map_err(PyErr::from)
     }
 
+    /// The same for what takes long: without the interpreter's lock.
+    pub fn read_detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&Filter) -> T + Send,
+    ) -> PyResult<T> {
+        let act = |filter: &Filter| self.check().map(|()| act(filter));
+        py.detach(|| self.filter.read(act)).map_err(PyErr::from)
+    }
+
     /// Calls `act` with exclusive access to the filter. It must not run Python code.
     pub fn write<T: Send>(
         &self,
@@ -328,7 +338,8 @@ impl Base {
         py: Python<'py>,
         iterator: u64,
     ) -> PyResult<Option<(u64, Bound<'py, PyBytes>)>> {
-        let chunk = self.read(py, |filter| encode_chunk(filter, iterator))?.map_err(of_add)?;
+        let chunk = self.read_detached(py, |filter| encode_chunk(filter, iterator))?;
+        let chunk = chunk.map_err(of_add)?;
         Ok(chunk.map(|chunk| (chunk.next, PyBytes::new(py, &chunk.bytes))))
     }
 

@@ -54,6 +54,6 @@ mod native {
     /// An unused key in the cluster's slot of `key`.
     #[pyfunction]
     fn temporary_key<'py>(py: Python<'py>, key: &[u8]) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &splitbloom_partition::temporary_key(key))
+        PyBytes::new(py, &py.detach(|| splitbloom_partition::temporary_key(key)))
     }
 }

@@ -1,5 +1,8 @@
 """Filters that come from a server and go there."""
 
+import sys
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ import valkey
 from conftest import Server
 
 from splitbloom import CountingFilter, Filter, Follower, FormatError, KeyExistsError
+from splitbloom._native import temporary_key
 
 ITEMS = [f"user:{n}" for n in range(3_000)]
 
@@ -174,6 +178,33 @@ def test_a_filter_of_which_a_part_is_loaded_is_refused(db: redis.Redis) -> None:
     db.execute_command("BF.LOADCHUNK", "part", *chunk)
     with pytest.raises(FormatError, match="load has not ended"):
         Filter.pull(db, "part")
+
+
+@pytest.mark.parametrize("of", ["chunk", "key"])
+def test_a_push_computes_without_the_interpreters_lock(of: str) -> None:
+    filter, turns, is_over = Filter(1_000_000), 0, False
+    filter.update(range(1_000_000))
+    computes = {"chunk": lambda: filter._chunk(0), "key": lambda: temporary_key(b"key")}
+
+    def take_turns() -> None:
+        nonlocal turns
+        while not is_over:
+            turns += 1
+            time.sleep(0)
+
+    interval, thread = sys.getswitchinterval(), threading.Thread(target=take_turns)
+    sys.setswitchinterval(3_600)  # the other thread has a turn only if this one gives it
+    try:
+        thread.start()
+        begun, calls = turns, 0
+        while turns == begun and calls < 1_000:
+            computes[of]()
+            calls += 1
+        assert turns > begun
+    finally:
+        is_over = True
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 def test_a_connection_of_asyncio_is_refused(server: Server) -> None:
