@@ -11,6 +11,7 @@ mod desk;
 mod failures;
 mod layout;
 mod package;
+mod production;
 mod recipes;
 mod references;
 mod session;

@@ -22,14 +22,11 @@ fn monitoring(file: &str) -> PathBuf {
     root().join("packaging/monitoring").join(file)
 }
 
-/// The command in docs/operate.md that creates the exporter's user.
+/// The command that creates the exporter's user, of docs/production.md.
 fn user() -> String {
-    let document = fs::read_to_string(root().join("docs/operate.md")).expect("a document");
-    let line = document.lines().find_map(|line| {
-        let line = line.trim();
-        line.starts_with("ACL SETUSER exporter ").then_some(line)
-    });
-    line.expect("the exporter's user").to_owned()
+    let document = fs::read_to_string(root().join("docs/production.md")).expect("a document");
+    let line = document.lines().find(|line| line.starts_with("user monitor "));
+    format!("ACL SETUSER{}", line.expect("the user").trim_start_matches("user"))
 }
 
 /// What the script returns: names and values.
@@ -160,7 +157,7 @@ fn metrics_of(suite: &str, server: &Server) -> String {
         command
             .arg("-redis.addr")
             .arg(format!("redis://127.0.0.1:{}", server.port()))
-            .args(["-redis.user", "exporter", "-redis.password", "secret"])
+            .args(["-redis.user", "monitor", "-redis.password", "monitor-password"])
             .arg("-script")
             .arg(monitoring("splitbloom.lua"))
             .args(["-web.listen-address", &address])
