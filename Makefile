@@ -179,7 +179,7 @@ toolchain:
 ## SERVER=, BENCH_SERVER= (for benchmarks): redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest,
 ##   one of them with the suffix -arm64 (runs in QEMU), or a path. Servers are downloaded on first use.
 ## PARTS=: folders of benches (core server sketch follow big cluster), or parts of one (server/growth, big/transfer);
-##   python; recipes, or recipes/crawl, recipes/feed; bits (per item, and bytes per key);
+##   python; recipes, or recipes/crawl, recipes/feed, recipes/workers; bits (per item, and bytes per key);
 ##   fpr (false-positive rates, with PROBES=1e10 lookups a row: 45 minutes)
 ## ITEMS=: of big, cluster, follow, python and a part of recipes. BENCH_SIZES=10000,100000000: items of server and big. BENCH_ROUNDS=: of
 ##   server, sketch and follow. SECONDS=60: of follow. BENCH_SAVE=yes saves the tables of such runs too. See benches/*/main.rs.
