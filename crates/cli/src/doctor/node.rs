@@ -157,11 +157,15 @@ pub fn unknown(command: &str, error: &RedisError) -> Unknown {
 /// Who has each command of a module.
 fn commands(db: &mut Connection) -> Answer<BTreeMap<String, Option<String>>> {
     let names: Vec<String> = ask_with(db, "COMMAND LIST", "FILTERBY PATTERN *.*")?;
-    let docs: BTreeMap<String, HashMap<String, Value>> =
-        ask_with(db, "COMMAND DOCS bless", &names.join(" "))?;
+    Ok(owners(ask_with(db, "COMMAND DOCS bless", &names.join(" "))?))
+}
+
+/// The owner of each command, by the command's name in lower case: those of valkey-bloom are in
+/// capitals.
+fn owners(docs: HashMap<String, HashMap<String, Value>>) -> BTreeMap<String, Option<String>> {
     let owner =
         |mut fields: HashMap<String, Value>| from_redis_value(fields.remove("module")?).ok();
-    Ok(docs.into_iter().map(|(name, fields)| (name, owner(fields))).collect())
+    docs.into_iter().map(|(name, fields)| (name.to_lowercase(), owner(fields))).collect()
 }
 
 fn clock(db: &mut Connection) -> Answer<Clock> {
@@ -207,6 +211,20 @@ pub mod tests {
         let pairs = pairs.split(',').filter_map(|pair| pair.split_once(' '));
         let fields = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Node { settings: Ok(fields.collect()), ..silent() }
+    }
+
+    #[test]
+    fn commands_are_known_by_lower_case_names_with_their_modules() {
+        let docs = |fields: &[(&str, &str)]| {
+            let fields = fields.iter().map(|(name, text)| (name.to_string(), text.as_bytes()));
+            fields.map(|(name, text)| (name, Value::BulkString(text.to_vec()))).collect()
+        };
+        let owners = owners(HashMap::from([
+            ("BF.LOAD".into(), docs(&[("module", "bf"), ("group", "module")])),
+            ("bless".into(), docs(&[("group", "generic")])),
+        ]));
+        let of = |command: &str| owners[command].as_deref();
+        assert_eq!((of("bf.load"), of("bless")), (Some("bf"), None));
     }
 
     #[test]
