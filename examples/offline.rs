@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         SizeLimit::Unlimited,
     )?;
     let items = items.iter().map(Vec::as_slice);
-    filter.add_many(items, SizeLimit::Unlimited, |_is_new| ())?;
+    filter.add_many(items, |_is_new| ())?;
 
     let mut server = redis::Client::open(url.as_str())?.get_connection()?;
     let mut iterator = 0;

@@ -16,7 +16,7 @@ fn build(list: u64, capacity: u64) -> Result<Filter, Box<dyn Error>> {
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited)?;
     let others = ["always".into(), format!("list {list}")];
     let mut addresses = (2..capacity).map(|n| format!("10.{list}.{n}")).chain(others);
-    addresses.try_for_each(|it| filter.add(it.as_bytes(), SizeLimit::Unlimited).map(drop))?;
+    addresses.try_for_each(|it| filter.add(it.as_bytes()).map(drop))?;
     Ok(filter)
 }
 

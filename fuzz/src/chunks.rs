@@ -282,7 +282,7 @@ fn filled(growth: Growth, capacity: u64, error_rate: f64, seed: u64, items: u16)
     let parameters = Parameters { error_rate, capacity, growth, seed: Seed(seed) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for item in 0..items {
-        filter.add(&item.to_be_bytes(), SizeLimit::Unlimited).unwrap();
+        filter.add(&item.to_be_bytes()).unwrap();
     }
     filter
 }
@@ -291,7 +291,7 @@ fn filled(growth: Growth, capacity: u64, error_rate: f64, seed: u64, items: u16)
 fn saturated() -> Filter {
     let mut filter = filled(Growth::Times(1), 100, 0.5, 1, 10);
     for item in aimed(1, 8, 3_000) {
-        filter.add(&item, SizeLimit::Unlimited).unwrap();
+        filter.add(&item).unwrap();
     }
     assert!(filter.false_positive_rate() > 0.0);
     filter

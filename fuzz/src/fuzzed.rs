@@ -37,10 +37,10 @@ impl Fuzzed for Filter {
     fn add_absent(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
         let known = self.contains(item);
         match self.kind() {
-            Kind::Bloom => self.add(item, limit),
+            Kind::Bloom => self.add_limited(item, limit),
             Kind::Counting => self.add_copy(item, Adding::Absent, limit),
             // At the latest time that the filter has seen.
-            Kind::Windowed => match self.add(item, limit) {
+            Kind::Windowed => match self.add_limited(item, limit) {
                 // It is there, but cannot be renewed.
                 Err(AddError::Loading) if known => Ok(false),
                 added => added,

@@ -320,7 +320,7 @@ pub fn filled(mut filter: Filter, items: u16, others: &[[u8; 8]]) -> (Vec<Encode
     let asked: Vec<[u8; 2]> = (0..items).map(u16::to_le_bytes).collect();
     let asked = asked.iter().map(<[u8; 2]>::as_slice);
     for item in asked.chain(others.iter().map(<[u8; 8]>::as_slice)) {
-        filter.add(item, SizeLimit::Unlimited).unwrap();
+        filter.add(item).unwrap();
     }
     (encoded(&filter), items)
 }

@@ -32,7 +32,7 @@ impl Contender for Ours {
 
     #[inline]
     fn insert(&mut self, item: &[u8]) -> bool {
-        self.0.add(item, SizeLimit::Unlimited) == Ok(true)
+        self.0.add(item) == Ok(true)
     }
 
     #[inline]
@@ -46,7 +46,7 @@ impl Contender for Ours {
     fn insert_all(&mut self, batch: Batch) -> u64 {
         let mut new = 0;
         // Refused items produce no result, and the results are counted.
-        let _ = self.0.add_many(batch, SizeLimit::Unlimited, |is_new| new += u64::from(is_new));
+        let _ = self.0.add_many(batch, |is_new| new += u64::from(is_new));
         new
     }
 }

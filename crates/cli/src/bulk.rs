@@ -107,7 +107,7 @@ fn build_alone(
 ) -> Result<(Filter, u64), Error> {
     let (mut block, mut items) = (Block::default(), 0);
     while blocks.next(&mut block)?.is_some() {
-        let added = filter.add_many(block.items(framing), SizeLimit::Unlimited, |_| items += 1);
+        let added = filter.add_many(block.items(framing), |_| items += 1);
         added.map_err(refused)?;
     }
     Ok((filter, items))

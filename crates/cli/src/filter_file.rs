@@ -15,9 +15,12 @@ const BUFFER_BYTES: usize = 4 << 20;
 
 /// Begins to read a file.
 pub fn open(path: &Path) -> Result<FileReader<BufReader<File>>, Error> {
+    FileReader::new(reader(path)?).map_err(|error| failed(path, error))
+}
+
+fn reader(path: &Path) -> Result<BufReader<File>, Error> {
     let file = File::open(path).map_err(|error| Error::file(path, error))?;
-    let file = BufReader::with_capacity(BUFFER_BYTES, file);
-    FileReader::new(file).map_err(|error| failed(path, error))
+    Ok(BufReader::with_capacity(BUFFER_BYTES, file))
 }
 
 /// A failure with the name of the file.
@@ -30,15 +33,7 @@ pub fn failed(path: &Path, error: FileError) -> Error {
 
 /// Reads a whole filter.
 pub fn load(path: &Path) -> Result<Filter, Error> {
-    let mut file = open(path)?;
-    let (mut buffer, mut number) = (Vec::new(), 0);
-    let mut filter: Option<Filter> = None;
-    while file.next(&mut buffer).map_err(|error| failed(path, error))? {
-        let refused = |error| failed(path, FileError::Chunk(number, error));
-        load_next(&mut filter, &buffer).map_err(refused)?;
-        number += 1;
-    }
-    filter.ok_or_else(|| failed(path, FileError::Cut))
+    Filter::read_from(reader(path)?).map_err(|error| failed(path, error))
 }
 
 /// Loads the next chunk of a filter; the first one begins it.
@@ -66,9 +61,8 @@ pub fn for_each_chunk(
 
 /// Writes a filter as a whole, and gives the file its name. Returns its length.
 pub fn save(filter: &Filter, file: NewFile) -> Result<u64, Error> {
-    let mut file = NewFilter::new(file)?;
-    for_each_chunk(filter, |chunk| file.write(chunk))?;
-    file.finish()
+    let path = file.path().to_owned();
+    filter.write_to(file).map_err(|error| failed(&path, error))?.finish()
 }
 
 /// A file that a filter is written to.
@@ -113,7 +107,7 @@ mod tests {
         };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         for item in 0..300_000u64 {
-            filter.add(&item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+            filter.add(&item.to_le_bytes()).unwrap();
         }
         let (mut all, mut iterator) = (Vec::new(), 0);
         while let Some(chunk) = encode_chunk(&filter, iterator).unwrap() {

@@ -91,7 +91,7 @@ fn grown(items: u64, error_rate: f64) -> u64 {
     const DEFAULT_CAPACITY: u64 = 100;
     let parameters = parameters(DEFAULT_CAPACITY, error_rate, Growth::Times(2));
     filled(Filter::new(parameters, SizeLimit::Unlimited), items, |filter, n| {
-        filter.add(&n.to_le_bytes(), SizeLimit::Unlimited).map(drop)
+        filter.add(&n.to_le_bytes()).map(drop)
     })
 }
 

@@ -58,7 +58,7 @@ impl Contender {
             }
             Self::Filter(filter) => {
                 let items = items.iter().map(|item| &item[..]);
-                filter.add_many(items, SizeLimit::Unlimited, |_| ()).expect("memory");
+                filter.add_many(items, |_| ()).expect("memory");
             }
         }
     }

@@ -101,7 +101,7 @@ fn filled(case: &Case, growth: Growth, seed: Seed) -> Result<Filter, Failure> {
         Parameters { error_rate: case.error_rate, capacity: case.capacity, growth, seed };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited)?;
     for item in 0..case.items {
-        filter.add(&item.to_le_bytes(), SizeLimit::Unlimited)?;
+        filter.add(&item.to_le_bytes())?;
     }
     Ok(filter)
 }

@@ -76,7 +76,7 @@ fn an_item_that_finds_no_memory_changes_nothing() {
     let mut filter = begin().unwrap();
     let before = filter.digest();
     for n in 0.. {
-        let (added, refused) = refusal::of_the_nth(n, || filter.add(b"item", SizeLimit::Unlimited));
+        let (added, refused) = refusal::of_the_nth(n, || filter.add(b"item"));
         if !refused {
             assert_eq!(added, Ok(true));
             assert!(n >= 2, "there was something to refuse");

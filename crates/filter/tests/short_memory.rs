@@ -28,7 +28,7 @@ fn stored() -> Filter {
 }
 
 fn add(stored: &mut Filter, i: u64) -> Result<bool, AddError> {
-    stored.add(&i.to_le_bytes(), SizeLimit::Unlimited)
+    stored.add(&i.to_le_bytes())
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_chunk_that_finds_no_memory_for_its_list_of_records_is_refused() {
         Parameters { error_rate: 0.01, capacity: 1, growth: Growth::Times(1), seed: Seed(3) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for i in 0..100u64 {
-        filter.add(&i.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+        filter.add(&i.to_le_bytes()).unwrap();
     }
     let encoded = encode_chunk(&filter, 0).unwrap().unwrap();
     let chunk = Chunk::parse(&encoded.bytes).unwrap();
@@ -244,12 +244,12 @@ fn a_batch_is_added_up_to_the_item_refused_whichever_block_is_refused() {
             let mut answers = Vec::with_capacity(items.len());
             let (end, was_refused) = refusal::of_the_nth(n, || {
                 let items = items.iter().map(<[u8; 8]>::as_slice);
-                stored.add_many(items, SizeLimit::Unlimited, |answer| answers.push(answer))
+                stored.add_many(items, |answer| answers.push(answer))
             });
             assert_eq!(end.is_err(), was_refused);
             let (mut twin, twins_copy) = begun();
             for (item, answer) in items.iter().zip(&answers) {
-                assert_eq!(twin.add(item, SizeLimit::Unlimited), Ok(*answer));
+                assert_eq!(twin.add(item), Ok(*answer));
             }
             let digest = |stored: &Option<Filter>| stored.as_ref().map(Filter::digest);
             assert_eq!(stored.digest(), twin.digest(), "block {n} was refused");

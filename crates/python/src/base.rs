@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyType};
 use splitbloom_client::ForkLock;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::codec::encode_chunk;
-use splitbloom_filter::{AddError, Filter, Kind, Seed, SizeLimit};
+use splitbloom_filter::{AddError, Filter, Kind, Seed};
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -144,7 +144,7 @@ impl Visit for Adds<'_> {
         self.base.filter.write(|filter| {
             self.base.check()?;
             let answer = |is_new| self.new += u64::from(is_new);
-            filter.add_many(items, SizeLimit::Unlimited, answer).map_err(Failure::Add)
+            filter.add_many(items, answer).map_err(Failure::Add)
         })
     }
 }
@@ -154,7 +154,7 @@ impl Base {
     /// Adds an item; returns whether it was new (True for each copy in a counting filter).
     fn add(&self, py: Python<'_>, item: Bound<'_, PyAny>) -> PyResult<bool> {
         let item = Item::of(item)?;
-        let add = |filter: &mut Filter| filter.add(item.as_ref(), SizeLimit::Unlimited);
+        let add = |filter: &mut Filter| filter.add(item.as_ref());
         self.write(py, add)?.map_err(of_add)
     }
 
@@ -283,9 +283,9 @@ impl Base {
     /// The bytes of a file.
     fn dumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let snapshot = self.snapshot(py)?;
-        let len = py.detach(|| file::num_bytes(&snapshot));
+        let len = py.detach(|| snapshot.file_bytes());
         PyBytes::new_with(py, len, |bytes| {
-            let written = py.detach(|| file::encode(&snapshot, bytes));
+            let written = py.detach(|| snapshot.write_to(bytes));
             written.map(drop).map_err(|error| PyMemoryError::new_err(error.to_string()))
         })
     }

@@ -4,13 +4,11 @@ use crate::errors::{of_chunk, of_file, of_io, FormatError};
 use crate::reader::{Reader, READ_BYTES};
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
-use splitbloom_filter::codec::{
-    chunks, encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
-};
+use splitbloom_filter::codec::{encode_chunk, load_chunk, Chunk, FileError, FileReader};
 use splitbloom_filter::{AddError, Filter, SizeLimit};
 use splitbloom_output::NewFile;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 /// Writes the filter to a file that has its name only when it is whole and on the disk. It takes
@@ -49,23 +47,8 @@ fn exists(path: &Path) -> PyErr {
 }
 
 fn write(filter: &Filter, path: &Path, replace: bool) -> Result<(), FileError> {
-    encode(filter, NewFile::begin(path)?)?.finish(replace)?;
+    filter.write_to(NewFile::begin(path)?)?.finish(replace)?;
     Ok(())
-}
-
-/// Writes the filter as a file.
-///
-/// # Errors
-/// `Io`; of the kind `OutOfMemory` if a chunk cannot be allocated.
-pub fn encode<W: Write>(filter: &Filter, to: W) -> Result<W, FileError> {
-    let mut writer = FileWriter::new(to)?;
-    let mut iterator = 0;
-    let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
-    while let Some(chunk) = encode_chunk(filter, iterator).map_err(no_memory)? {
-        writer.write(&chunk.bytes)?;
-        iterator = chunk.next;
-    }
-    writer.finish()
 }
 
 /// Reads the filter of a file.
@@ -75,7 +58,7 @@ pub fn encode<W: Write>(filter: &Filter, to: W) -> Result<W, FileError> {
 pub fn open(py: Python<'_>, path: &Path) -> PyResult<Filter> {
     let file = Reader::open(py, path)?;
     let raised = file.raised();
-    let filter = py.detach(|| decode(BufReader::with_capacity(READ_BYTES, file)));
+    let filter = py.detach(|| Filter::read_from(BufReader::with_capacity(READ_BYTES, file)));
     filter.map_err(|error| raised.or(error, |error| of_file(py, Some(path), error)))
 }
 
@@ -84,17 +67,7 @@ pub fn open(py: Python<'_>, path: &Path) -> PyResult<Filter> {
 /// # Errors
 /// `FormatError`, `MemoryError`.
 pub fn of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Filter> {
-    py.detach(|| decode(bytes)).map_err(|error| of_file(py, None, error))
-}
-
-fn decode(from: impl Read) -> Result<Filter, FileError> {
-    let mut file = FileReader::new(from)?;
-    let mut arriving = Arriving::default();
-    let mut chunk = Vec::new();
-    while file.next(&mut chunk)? {
-        arriving.load(&chunk).map_err(|error| FileError::Chunk(arriving.chunks, error))?;
-    }
-    arriving.filter.ok_or(FileError::Cut)
+    py.detach(|| Filter::from_bytes(bytes)).map_err(|error| of_file(py, None, error))
 }
 
 /// A filter that comes in chunks.
@@ -144,10 +117,4 @@ pub fn are_equal(one: &Filter, other: &Filter) -> Result<bool, AddError> {
         (iterator, may_be) = (chunk.next, chunk.bytes == same.bytes);
     }
     Ok(false)
-}
-
-/// Bytes of the filter as a file: header and end, and each chunk after its length.
-pub fn num_bytes(filter: &Filter) -> usize {
-    const FRAME: usize = 16 + 12;
-    FRAME + chunks(filter).map(|chunk| 4 + chunk.num_bytes()).sum::<usize>()
 }

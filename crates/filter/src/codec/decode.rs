@@ -249,7 +249,7 @@ impl<'t> Tables<'t> {
 ///     seed: Seed(7),
 /// };
 /// let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
-/// filter.add(b"item", SizeLimit::Unlimited).unwrap();
+/// filter.add(b"item").unwrap();
 ///
 /// let mut loaded: Option<Filter> = None;
 /// for chunk in chunks(&filter) {

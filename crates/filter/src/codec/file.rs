@@ -7,10 +7,12 @@
 //!   end      0:4 checksum:8          XXH3-64 of everything before the checksum
 //! ```
 //!
-//! Reading is total, as decoding is: it takes the memory of one chunk, whatever the file says.
+//! Reading is total, as decoding is: besides the filter it takes the memory of one chunk, whatever
+//! the file says.
 
-use super::{Chunk, END, MAX_CHUNK_BYTES};
+use super::{chunks, encode_chunk, load_chunk, Chunk, END, MAX_CHUNK_BYTES};
 use crate::error::{ensure, DecodeError};
+use crate::filter::{Filter, SizeLimit};
 use std::fmt;
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::Xxh3;
@@ -171,7 +173,6 @@ impl<R: Read> FileReader<R> {
         match u32::from_le_bytes(len) as usize {
             0 => self.end().map(|()| false),
             len @ 1..=MAX_CHUNK_BYTES => {
-                let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
                 buffer.try_reserve_exact(len).map_err(no_memory)?;
                 buffer.resize(len, 0);
                 self.take(buffer)?;
@@ -198,11 +199,73 @@ impl<R: Read> FileReader<R> {
     }
 }
 
+fn no_memory<E>(_: E) -> FileError {
+    FileError::Io(io::ErrorKind::OutOfMemory.into())
+}
+
+impl Filter {
+    /// Writes it to a file, and returns what it was written to. Takes the memory of one chunk.
+    ///
+    /// # Errors
+    /// `Io`, also if there is no memory.
+    pub fn write_to<W: Write>(&self, to: W) -> Result<W, FileError> {
+        let mut writer = FileWriter::new(to)?;
+        let mut iterator = 0;
+        while let Some(chunk) = encode_chunk(self, iterator).map_err(no_memory)? {
+            writer.write(&chunk.bytes)?;
+            iterator = chunk.next;
+        }
+        writer.finish()
+    }
+
+    /// Reads a filter from a file, to its end.
+    ///
+    /// # Errors
+    /// Any [`FileError`].
+    pub fn read_from(from: impl Read) -> Result<Self, FileError> {
+        let mut reader = FileReader::new(from)?;
+        let (mut filter, mut chunk, mut number) = (None, Vec::new(), 0);
+        while reader.next(&mut chunk)? {
+            let chunk = Chunk::parse(&chunk);
+            let begun = chunk
+                .and_then(|chunk| load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited))
+                .map_err(|error| FileError::Chunk(number, error))?;
+            filter = begun.or(filter);
+            number += 1;
+        }
+        filter.ok_or(FileError::Cut)
+    }
+
+    /// Its file, as bytes: [`Filter::file_bytes`] of them.
+    ///
+    /// # Errors
+    /// `Io` if there is no memory.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FileError> {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(self.file_bytes()).map_err(no_memory)?;
+        self.write_to(bytes)
+    }
+
+    /// The filter of a file, from its bytes.
+    ///
+    /// # Errors
+    /// Any [`FileError`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
+        Self::read_from(bytes)
+    }
+
+    /// The length of its file: header and end, and each chunk after its length.
+    pub fn file_bytes(&self) -> usize {
+        const END_BYTES: usize = 4 + 8;
+        let chunks = chunks(self).map(|chunk| 4 + chunk.num_bytes());
+        HEADER.len() + chunks.sum::<usize>() + END_BYTES
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::encode_chunk;
-    use crate::filter::{Filter, Growth, Parameters, SizeLimit};
+    use crate::filter::{Growth, Parameters};
     use crate::hash::Seed;
     use proptest::prelude::*;
     use std::sync::OnceLock;
@@ -222,15 +285,11 @@ mod tests {
         };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         for n in 0..300_000u64 {
-            filter.add(&n.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+            filter.add(&n.to_le_bytes()).unwrap();
         }
-        let mut writer = FileWriter::new(Vec::new()).unwrap();
-        let mut iterator = 0;
-        while let Some(chunk) = encode_chunk(&filter, iterator).unwrap() {
-            writer.write(&chunk.bytes).unwrap();
-            iterator = chunk.next;
-        }
-        writer.finish().unwrap()
+        let bytes = filter.to_bytes().unwrap();
+        assert_eq!(bytes.len(), filter.file_bytes());
+        bytes
     }
 
     /// Its chunks; the end has proved sound.

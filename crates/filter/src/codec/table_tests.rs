@@ -18,7 +18,7 @@ fn filter(capacity: u64, items: u64) -> Filter {
 
 fn add(to: &mut Filter, items: std::ops::Range<u64>) {
     for i in items {
-        to.add(&i.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+        to.add(&i.to_le_bytes()).unwrap();
     }
 }
 

@@ -15,7 +15,7 @@ fn filter(error_rate: f64, capacity: u64, growth: Growth, items: u64) -> Filter 
     let parameters = Parameters { error_rate, capacity, growth, seed: Seed(0x0123_4567_89AB_CDEF) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for i in 0..items {
-        let _ = filter.add(&i.to_le_bytes(), SizeLimit::Unlimited);
+        let _ = filter.add(&i.to_le_bytes());
     }
     filter
 }
@@ -112,8 +112,8 @@ fn a_decoded_filter_goes_on_as_the_original_does() {
         let mut decoded = decode(&encode(&original)).unwrap();
         for i in 5_000_000..5_001_000u64 {
             let item = i.to_le_bytes();
-            let one = original.add(&item, SizeLimit::Unlimited);
-            assert_eq!(decoded.add(&item, SizeLimit::Unlimited), one);
+            let one = original.add(&item);
+            assert_eq!(decoded.add(&item), one);
         }
         assert_eq!(decoded.digest(), original.digest());
     }
@@ -192,7 +192,7 @@ fn the_first_bytes_of_a_chunk_are_the_same_for_all_seeds_and_items() {
         let parameters = Parameters { seed, ..parameters };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         for item in 0..items {
-            filter.add(&item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+            filter.add(&item.to_le_bytes()).unwrap();
         }
         encode(&filter).remove(0).bytes
     };
@@ -260,7 +260,7 @@ fn items_added_during_a_load_stay() {
     let original = several_chunks();
     let encoded = encode(&original);
     let mut loaded = first(&encoded[0].bytes).unwrap();
-    loaded.add(b"meanwhile", SizeLimit::Unlimited).unwrap();
+    loaded.add(b"meanwhile").unwrap();
     for chunk in &encoded[1..] {
         load(&mut loaded, &chunk.bytes).unwrap();
     }
@@ -280,7 +280,7 @@ fn what_needs_a_table_during_a_load_is_refused_and_does_not_break_it() {
             let mut refused = 0;
             for i in 0..1_000u64 {
                 let item = (!chunk.next << 12 | i).to_be_bytes();
-                match loaded.add(&item, SizeLimit::Unlimited) {
+                match loaded.add(&item) {
                     // A false positive.
                     Ok(is_new) => assert!(!is_new),
                     Err(error) => {
@@ -297,7 +297,7 @@ fn what_needs_a_table_during_a_load_is_refused_and_does_not_break_it() {
         assert_eq!(loaded.loading(), None);
         assert_eq!(loaded.digest(), original.digest());
         assert!((0..items).all(|i| loaded.contains(&i.to_le_bytes())));
-        loaded.add(b"afterwards", SizeLimit::Unlimited).unwrap();
+        loaded.add(b"afterwards").unwrap();
     }
 }
 
@@ -347,7 +347,7 @@ fn growth_during_a_dump_does_not_break_it() {
     let mut loaded: Option<Filter> = None;
     let (mut iterator, mut next_item) = (0, 900_000u64);
     while original.items() < 900_000 {
-        original.add(&next_item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+        original.add(&next_item.to_le_bytes()).unwrap();
         next_item += 1;
     }
     while let Some(chunk) = encode_chunk(&original, iterator).unwrap() {
@@ -357,7 +357,7 @@ fn growth_during_a_dump_does_not_break_it() {
         }
         iterator = chunk.next;
         for _ in 0..1_000 {
-            original.add(&next_item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+            original.add(&next_item.to_le_bytes()).unwrap();
             next_item += 1;
         }
     }
@@ -379,7 +379,7 @@ fn items_added_during_a_dump_of_a_table_do_not_break_it() {
         }
         iterator = chunk.next;
         for _ in 0..300_000 {
-            original.add(&next_item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+            original.add(&next_item.to_le_bytes()).unwrap();
             next_item += 1;
         }
     }
@@ -585,7 +585,7 @@ fn a_filter_takes_at_most_the_bytes_of_its_bits_however_full_it_is() {
         let mut filter = filter(error_rate, capacity, Growth::Fixed, 0);
         let (mut before, mut kinds) = (0, Vec::new());
         for item in 0..capacity {
-            filter.add(&item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+            filter.add(&item.to_le_bytes()).unwrap();
             if item.is_power_of_two() || item == capacity / 12 {
                 let encoded = encode(&filter);
                 let bytes = len(&encoded);
@@ -677,7 +677,7 @@ fn a_dump_goes_on_while_sparse_segments_become_whole() {
         iterator = chunk.next;
         kinds.extend(segment_records(&[chunk]).into_iter().map(|(kind, _)| kind));
         for _ in 0..300_000 {
-            original.add(&next_item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+            original.add(&next_item.to_le_bytes()).unwrap();
             next_item += 1;
         }
     }
@@ -786,7 +786,7 @@ proptest! {
         if let Ok(mut filter) = first(&sealed(bytes)) {
             assert_sound(&filter);
             for i in 0..50u64 {
-                let _ = filter.add(&i.to_be_bytes(), SizeLimit::Bytes(1 << 24));
+                let _ = filter.add_limited(&i.to_be_bytes(), SizeLimit::Bytes(1 << 24));
             }
             assert_sound(&filter);
             let digest = filter.digest();

@@ -45,8 +45,16 @@ impl Filter {
     /// Adds an item, at the latest time; returns whether it was new: see [`Filter::add_at`].
     ///
     /// # Errors
+    /// Any [`AddError`] but `OverLimit`, and nothing has changed.
+    pub fn add(&mut self, item: &[u8]) -> Result<bool, AddError> {
+        self.add_limited(item, SizeLimit::Unlimited)
+    }
+
+    /// The same, unless the filter would grow beyond `limit`.
+    ///
+    /// # Errors
     /// Any [`AddError`], and nothing has changed.
-    pub fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+    pub fn add_limited(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
         self.add_at(item, 0, limit).map(Outcome::is_new)
     }
 
@@ -126,9 +134,9 @@ impl Filter {
     pub fn add_many<'a>(
         &mut self,
         items: impl Iterator<Item = &'a [u8]>,
-        limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
+        let limit = SizeLimit::Unlimited;
         self.add_many_at(items, 0, limit, |_, outcome| answer(outcome.is_new()))
     }
 

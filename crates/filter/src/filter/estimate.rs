@@ -61,7 +61,7 @@ mod tests {
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         let items: Vec<[u8; 8]> = (0..items).map(u64::to_le_bytes).collect();
         let items = items.iter().map(<[u8; 8]>::as_slice);
-        filter.add_many(items, SizeLimit::Unlimited, |_| ()).unwrap();
+        filter.add_many(items, |_| ()).unwrap();
         filter
     }
 

@@ -202,7 +202,7 @@ mod tests {
         assert!(empty(10_000, 0.01, Growth::Fixed).into_shares(2).unwrap().is_err());
         assert!(empty(100, 0.01, Growth::Times(2)).into_shares(1).unwrap().is_err());
         let mut used = empty(2_000_000, 0.01, Growth::Fixed);
-        used.add(b"x", UNLIMITED).unwrap();
+        used.add(b"x").unwrap();
         assert!(used.into_shares(1).unwrap().is_err());
     }
 }

@@ -175,7 +175,7 @@ mod tests {
     fn filter_of(parameters: Parameters, items: std::ops::Range<u64>) -> Filter {
         let mut filter = Filter::new(parameters, UNLIMITED).unwrap();
         for n in items {
-            filter.add(&n.to_le_bytes(), UNLIMITED).unwrap();
+            filter.add(&n.to_le_bytes()).unwrap();
         }
         filter
     }
@@ -198,7 +198,7 @@ mod tests {
             while shrinking.step(&filter).unwrap() {
                 for _ in 0..1000 {
                     let item = n.to_le_bytes();
-                    if filter.add(&item, UNLIMITED).unwrap() {
+                    if filter.add(&item).unwrap() {
                         shrinking.add(ItemHash::of(&item, parameters.seed)).unwrap();
                     }
                     n += 1;
@@ -219,7 +219,7 @@ mod tests {
         while shrinking.step(&filter).unwrap() {}
         for n in 10_000..20_000u64 {
             let item = n.to_le_bytes();
-            filter.add(&item, UNLIMITED).unwrap();
+            filter.add(&item).unwrap();
             shrinking.add(ItemHash::of(&item, parameters.seed)).unwrap();
         }
         let Ok(Shrunk::Not(Some(mut next))) = shrinking.finish(&mut filter) else {

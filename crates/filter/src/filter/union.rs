@@ -309,7 +309,7 @@ mod tests {
     fn filter_of(parameters: Parameters, items: std::ops::Range<u64>) -> Filter {
         let mut filter = Filter::new(parameters, UNLIMITED).unwrap();
         for n in items {
-            filter.add(&n.to_le_bytes(), UNLIMITED).unwrap();
+            filter.add(&n.to_le_bytes()).unwrap();
         }
         filter
     }
@@ -528,7 +528,7 @@ mod tests {
             let sizes = [&large, &small].map(|one| one.bloom().unwrap().num_sub_bitmaps());
             assert!(sizes[0].is_multiple_of(sizes[1]), "{sizes:?}");
             for n in n..n + small.capacity() {
-                large.add(&n.to_le_bytes(), UNLIMITED).unwrap();
+                large.add(&n.to_le_bytes()).unwrap();
             }
             let union = small.unite(&[&large], UNLIMITED, u64::MAX, Promise::Kept);
             assert!(union.is_ok_and(|union| union.replaced.is_none()), "{n}");

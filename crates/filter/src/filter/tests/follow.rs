@@ -113,7 +113,7 @@ fn a_copy_of_a_filter_that_does_not_grow_has_what_other_servers_acknowledged_bey
     for item in 1_000_000..1_000_500u64 {
         let item = item.to_le_bytes();
         let is_full = original.filter.bloom().unwrap().fill().is_full();
-        if original.filter.add(&item, SizeLimit::Replay).unwrap() {
+        if original.filter.add_limited(&item, SizeLimit::Replay).unwrap() {
             let part = if is_full { Part::Table } else { Part::SubFilter };
             original.new.push((part, original.filter.hash(&item)));
         }

@@ -17,7 +17,7 @@ fn filter(error_rate: f64, capacity: u64, growth: Growth) -> Filter {
 }
 
 fn add(filter: &mut Filter, i: u64) -> Result<bool, AddError> {
-    filter.add(&i.to_le_bytes(), SizeLimit::Unlimited)
+    filter.add(&i.to_le_bytes())
 }
 
 fn false_positive_rate(filter: &Filter, added: u64, probes: u64) -> f64 {
@@ -53,14 +53,14 @@ fn batches_leave_what_their_items_leave_one_by_one() {
                 let batch: Vec<&[u8]> = batch.iter().chain(batch.first()).map(|i| &i[..]).collect();
                 let mut answers = Vec::new();
                 let progress = batched.progress();
-                let end = batched.add_many(batch.iter().copied(), SizeLimit::Unlimited, |answer| {
+                let end = batched.add_many(batch.iter().copied(), |answer| {
                     answers.push(answer);
                 });
                 sum(&mut counters, batched.counters_since(progress));
                 let mut expected = Vec::new();
                 let expected_end = batch.iter().try_for_each(|item| {
                     let progress = one_by_one.progress();
-                    expected.push(one_by_one.add(item, SizeLimit::Unlimited)?);
+                    expected.push(one_by_one.add(item)?);
                     sum(&mut expected_counters, one_by_one.counters_since(progress));
                     Ok(())
                 });
@@ -98,7 +98,7 @@ fn a_fixed_filter_refuses_what_is_new_and_knows_what_is_there() {
 fn a_fixed_filter_takes_what_was_acknowledged_elsewhere_and_stays_full_for_the_rest() {
     let mut fixed = filter(0.001, 50, Growth::Fixed);
     for i in 0..1000u64 {
-        let replayed = fixed.add(&i.to_le_bytes(), SizeLimit::Replay);
+        let replayed = fixed.add_limited(&i.to_le_bytes(), SizeLimit::Replay);
         assert!(replayed.is_ok(), "{i}: {replayed:?}");
     }
     assert!((0..1000u64).all(|i| fixed.contains(&i.to_le_bytes())));
@@ -123,9 +123,7 @@ fn a_batch_ends_at_the_first_item_refused() {
     let mut fixed = filter(0.0001, 40, Growth::Fixed);
     let items: Vec<[u8; 8]> = (0..60u64).map(u64::to_le_bytes).collect();
     let mut answers = Vec::new();
-    let end = fixed.add_many(items.iter().map(<[u8; 8]>::as_slice), SizeLimit::Unlimited, |new| {
-        answers.push(new)
-    });
+    let end = fixed.add_many(items.iter().map(<[u8; 8]>::as_slice), |new| answers.push(new));
     assert_eq!(end, Err(AddError::Full));
     assert_eq!(answers, [true; 40]);
 }
@@ -161,11 +159,11 @@ fn creation_and_growth_stop_at_the_limit_and_change_nothing() {
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     // A byte too little for a list of one, a table and its first page.
     let room = SizeLimit::Bytes(filter.reserved_bytes() + 96 + 64 + 64 - 1);
-    let refused = (0u64..).find(|i| filter.add(&i.to_le_bytes(), room).is_err());
+    let refused = (0u64..).find(|i| filter.add_limited(&i.to_le_bytes(), room).is_err());
     assert_eq!((filter.items(), filter.num_parts()), (1_000, 1));
     let refused = refused.unwrap().to_le_bytes();
-    assert_eq!(filter.add(&refused, room), Err(AddError::OverLimit));
-    assert_eq!(filter.add(&refused, SizeLimit::Unlimited), Ok(true));
+    assert_eq!(filter.add_limited(&refused, room), Err(AddError::OverLimit));
+    assert_eq!(filter.add(&refused), Ok(true));
     assert_eq!(filter.num_parts(), 2);
 }
 
@@ -188,7 +186,7 @@ fn a_full_filter_takes_no_more_than_its_limit_whatever_the_expansion() {
     for (factor, bytes) in [(1, 8_000), (1, 200_000), (2, 8_000), (2, 1 << 20), (4, 50_000)] {
         let mut filter = filter(0.01, 1, Growth::Times(factor));
         let limit = SizeLimit::Bytes(bytes);
-        let refused = (0u64..).find_map(|i| filter.add(&i.to_le_bytes(), limit).err());
+        let refused = (0u64..).find_map(|i| filter.add_limited(&i.to_le_bytes(), limit).err());
         assert_eq!(refused, Some(AddError::OverLimit));
         let mut held = size_class(size_of::<Filter>() as u64);
         filter.visit_allocations(|layout, times| {
@@ -247,9 +245,9 @@ proptest! {
             let bytes = item.to_le_bytes();
             let mut answer = None;
             match (is_add, batched) {
-                (true, false) => answer = Some(filter.add(&bytes, SizeLimit::Unlimited).unwrap()),
+                (true, false) => answer = Some(filter.add(&bytes).unwrap()),
                 (true, true) => filter
-                    .add_many([&bytes[..]].into_iter(), SizeLimit::Unlimited, |a| answer = Some(a))
+                    .add_many([&bytes[..]].into_iter(), |a| answer = Some(a))
                     .unwrap(),
                 (false, false) => answer = Some(filter.contains(&bytes)),
                 (false, true) => {
@@ -276,12 +274,12 @@ fn a_replay_puts_no_item_elsewhere_than_the_primary() {
     };
     let (mut primary, mut replica) = (with_table(), with_table());
     for n in 0..1_500u64 {
-        let added = primary.add(&n.to_le_bytes(), SizeLimit::Bytes(1 << 30));
+        let added = primary.add_limited(&n.to_le_bytes(), SizeLimit::Bytes(1 << 30));
         if added.is_ok() {
-            assert_eq!(replica.add(&n.to_le_bytes(), SizeLimit::Replay), added);
+            assert_eq!(replica.add_limited(&n.to_le_bytes(), SizeLimit::Replay), added);
         }
     }
     assert_eq!(primary.digest(), replica.digest());
-    assert_eq!(primary.add(b"another", SizeLimit::Unlimited), Err(AddError::Full));
-    assert_eq!(replica.add(b"another", SizeLimit::Replay), Ok(true));
+    assert_eq!(primary.add(b"another"), Err(AddError::Full));
+    assert_eq!(replica.add_limited(b"another", SizeLimit::Replay), Ok(true));
 }

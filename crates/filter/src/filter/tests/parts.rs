@@ -8,7 +8,7 @@ fn filter(capacity: u64, items: u64) -> Filter {
         Parameters { error_rate: 0.01, capacity, growth: Growth::Times(2), seed: Seed(5) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for i in 0..items {
-        filter.add(&i.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+        filter.add(&i.to_le_bytes()).unwrap();
     }
     filter
 }

@@ -8,12 +8,12 @@ use splitbloom_oracles::redisbloom::Layer;
 fn an_item_that_the_series_knows_is_not_new_and_any_other_is_kept() {
     let twin = filled(0.01, 100, 2, 250);
     let mut filter = from_rdb(&twin);
-    assert_eq!(filter.add(&item(7), NO_LIMIT), Ok(false));
+    assert_eq!(filter.add(&item(7)), Ok(false));
     assert!(filter.table().is_none());
     for number in 250..5_000 {
         let known = filter.contains(&item(number));
-        assert_eq!(filter.add(&item(number), NO_LIMIT), Ok(!known));
-        assert_eq!(filter.add(&item(number), NO_LIMIT), Ok(false));
+        assert_eq!(filter.add(&item(number)), Ok(!known));
+        assert_eq!(filter.add(&item(number)), Ok(false));
     }
     let items: Vec<_> = (0..5_000).map(item).collect();
     assert!(answers(&filter, &items).into_iter().all(|there| there));
@@ -33,7 +33,7 @@ fn the_first_new_item_begins_a_table_and_leaves_the_bits_as_they_are() {
     assert_eq!(fill, twin.set_bits() as f64 / (8 * bytes) as f64);
     for (number, tables) in [(0, 0), (1_000, 1), (1_001, 0)] {
         let before = filter.progress();
-        filter.add(&item(number), NO_LIMIT).unwrap();
+        filter.add(&item(number)).unwrap();
         assert_eq!(filter.counters_since(before).grown, tables, "{number}");
     }
     assert_eq!(filter.fill_ratio(), fill);
@@ -46,11 +46,9 @@ fn many_at_once_are_added_as_one_by_one() {
     let (mut one_by_one, mut at_once) = (from_rdb(&twin), from_rdb(&twin));
     let items: Vec<_> = (150..900).chain(880..910).map(item).collect();
     let mut are_new = Vec::new();
-    let added =
-        at_once.add_many(items.iter().map(Vec::as_slice), NO_LIMIT, |is_new| are_new.push(is_new));
+    let added = at_once.add_many(items.iter().map(Vec::as_slice), |is_new| are_new.push(is_new));
     assert_eq!(added, Ok(()));
-    let expected: Vec<_> =
-        items.iter().map(|item| one_by_one.add(item, NO_LIMIT).unwrap()).collect();
+    let expected: Vec<_> = items.iter().map(|item| one_by_one.add(item).unwrap()).collect();
     assert_eq!(are_new, expected);
     assert_eq!(at_once.digest(), one_by_one.digest());
 }
@@ -61,7 +59,7 @@ fn the_rates_of_series_and_table_add_up_to_what_was_asked_for() {
         let mut filter = from_rdb(&filled(0.02, 1_000, growth, items));
         assert_eq!(filter.parameters().error_rate, 0.02);
         for number in items..items + 20_000 {
-            match filter.add(&item(number), NO_LIMIT) {
+            match filter.add(&item(number)) {
                 Err(AddError::Full) => assert!(growth == 0 && filter.items() == 1_000),
                 result => assert!(result.is_ok()),
             }
@@ -84,7 +82,7 @@ fn a_share_is_left_even_where_the_series_takes_more_than_all() {
     let mut filter = from_rdb(&twin);
     assert_eq!(filter.false_positive_rate(), 1.0);
     assert_eq!(filter.table_error_rate().unwrap(), 0.01 / 64.0);
-    assert_eq!(filter.add(b"item", NO_LIMIT), Ok(false));
+    assert_eq!(filter.add(b"item"), Ok(false));
 }
 
 #[test]
@@ -101,10 +99,10 @@ fn a_filter_that_does_not_grow_is_full_when_layer_and_table_are() {
     let mut filter = from_rdb(&filled(0.01, 10, 0, 4));
     let room = 10 - filter.items();
     for number in 0..room {
-        assert_eq!(filter.add(&stranger(number), NO_LIMIT), Ok(true));
+        assert_eq!(filter.add(&stranger(number)), Ok(true));
     }
-    assert_eq!(filter.add(&stranger(99), NO_LIMIT), Err(AddError::Full));
-    assert_eq!(filter.add(&stranger(0), NO_LIMIT), Ok(false));
+    assert_eq!(filter.add(&stranger(99)), Err(AddError::Full));
+    assert_eq!(filter.add(&stranger(0)), Ok(false));
     assert_eq!((filter.items(), filter.capacity()), (10, 10));
 }
 
@@ -112,10 +110,10 @@ fn a_filter_that_does_not_grow_is_full_when_layer_and_table_are() {
 fn a_limit_stops_the_table() {
     let mut filter = from_rdb(&filled(0.01, 10, 2, 4));
     let now = SizeLimit::Bytes(filter.reserved_bytes());
-    assert_eq!(filter.add(b"new", now), Err(AddError::OverLimit));
+    assert_eq!(filter.add_limited(b"new", now), Err(AddError::OverLimit));
     assert!(filter.table().is_none() && !filter.contains(b"new"));
     let more = SizeLimit::Bytes(filter.reserved_bytes() + 10_000);
-    let added = (0..).map(stranger).take_while(|item| filter.add(item, more).is_ok());
+    let added = (0..).map(stranger).take_while(|item| filter.add_limited(item, more).is_ok());
     assert!(added.count() > 1_000);
     assert!(filter.reserved_bytes() <= now.max_bytes() + 10_000);
 }

@@ -33,8 +33,8 @@ fn samples() -> Vec<Filter> {
     // Of two chunks.
     let mut behind_a_large_one = from_rdb(&filled(0.01, 1_000_000, 2, 300_000));
     for number in 0..1_000 {
-        behind.add(&stranger(number), NO_LIMIT).unwrap();
-        behind_a_large_one.add(&stranger(number), NO_LIMIT).unwrap();
+        behind.add(&stranger(number)).unwrap();
+        behind_a_large_one.add(&stranger(number)).unwrap();
     }
     let header = filled(0.02, 100, 2, 1_000).header();
     vec![
@@ -64,7 +64,7 @@ fn what_is_saved_is_what_is_loaded() {
         // It goes on in the same way.
         let mut filter = decoded(&chunks);
         for probe in &probes {
-            assert_eq!(loaded.add(probe, NO_LIMIT), filter.add(probe, NO_LIMIT));
+            assert_eq!(loaded.add(probe), filter.add(probe));
         }
         assert_eq!(loaded.digest(), filter.digest());
     }
@@ -82,7 +82,7 @@ fn a_part_loaded_filter_answers_from_what_came_and_takes_no_new_item() {
         assert_eq!(part.loading().is_some(), n + 1 < chunks.len());
         if part.loading().is_some() {
             let new = (0..).map(stranger).find(|item| !part.contains(item));
-            assert_eq!(part.add(&new.unwrap(), NO_LIMIT), Err(AddError::Loading));
+            assert_eq!(part.add(&new.unwrap()), Err(AddError::Loading));
             assert_eq!(part.take_piece(9, &[1; 8]), Err(DecodeError::Order));
             // A part that is saved and loaded waits for the same chunk.
             loaded = Some(decoded(&encoded(part)));
@@ -111,7 +111,7 @@ fn a_table_must_have_layers_before_it_and_a_rate() {
 #[test]
 fn the_bytes_of_a_saved_filter_never_change() {
     let mut filter = from_rdb(&filled(0.01, 3, 0, 2));
-    filter.add(&stranger(0), NO_LIMIT).unwrap();
+    filter.add(&stranger(0)).unwrap();
     let chunks = encoded(&filter);
     let hex = chunks[0][128..].iter().map(|byte| format!("{byte:02x}"));
     assert_eq!(hex.collect::<String>(), include_str!("../golden/own-chunk.hex").trim());

@@ -10,7 +10,7 @@ use splitbloom_foundation::fields::Field;
 fn assert_works(filter: &mut Filter) {
     for number in 0..8 {
         let known = filter.contains(&stranger(number));
-        match filter.add(&stranger(number), NO_LIMIT) {
+        match filter.add(&stranger(number)) {
             Ok(is_new) => assert!(is_new != known && filter.contains(&stranger(number))),
             Err(_) => assert!(!known && filter.layers().unwrap().is_fixed()),
         }

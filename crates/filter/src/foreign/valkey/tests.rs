@@ -117,7 +117,7 @@ fn rdb_fields_hold_the_same_filter() {
 fn chunks_of_ours_hold_all_of_it() {
     for sample in SAMPLES {
         let mut filter = loaded(sample);
-        let is_new = filter.add(b"new", NO_LIMIT);
+        let is_new = filter.add(b"new");
         assert!(is_new == Ok(true) || is_new == Err(AddError::Full));
         let mut again: Option<Filter> = None;
         for chunk in chunks(&filter) {
@@ -169,7 +169,7 @@ fn a_filter_loads_at_any_error_rate_and_capacity() {
 fn one_that_does_not_grow_is_full() {
     let mut filter = loaded(SAMPLES[1]);
     assert!(filter.layers().unwrap().is_fixed());
-    let added = (0..100u32).filter(|n| filter.add(&n.to_le_bytes(), NO_LIMIT) == Ok(true));
+    let added = (0..100u32).filter(|n| filter.add(&n.to_le_bytes()) == Ok(true));
     assert!(added.count() <= 1);
     assert!(!loaded(SAMPLES[2]).layers().unwrap().is_fixed());
 }
@@ -258,7 +258,7 @@ proptest! {
             changed[at % len] = byte;
             changed.truncate(len - cut.saturating_sub(40));
             if let Ok(mut filter) = parse_valkey(&changed, SEED, NO_LIMIT) {
-                let _ = filter.add(b"item", NO_LIMIT);
+                let _ = filter.add(b"item");
                 prop_assert!(filter.false_positive_rate() <= 1.0);
             }
         }
