@@ -7,6 +7,7 @@ use crate::errors::tdigest::{
 };
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::{parse_double, parse_integer};
+use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
@@ -174,8 +175,7 @@ fn ask_once(
     Ok(())
 }
 
-/// Replies with the digest's `answer` to each argument. Parses them twice, since a list would need
-/// memory.
+/// Replies with the digest's `answer` to each argument.
 fn ask<T>(
     context: &Context,
     arguments: Arguments<'_>,
@@ -185,12 +185,13 @@ fn ask<T>(
     let key = context.open_to_read(arguments.at(1));
     let digest = key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch();
     let words = arguments.bytes_from(2);
-    words.clone().try_for_each(|word| parse(word).map(drop))?;
-    let answers = digest.answers().map_err(|_| NO_MEMORY)?;
-    context.reply_array(words.len());
+    let mut questions = try_vec(words.len()).ok_or(NO_MEMORY)?;
     for word in words {
-        answer(&answers, parse(word)?);
+        questions.push(parse(word)?);
     }
+    let answers = digest.answers().map_err(|_| NO_MEMORY)?;
+    context.reply_array(questions.len());
+    questions.into_iter().for_each(|question| answer(&answers, question));
     Ok(())
 }
 
