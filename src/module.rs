@@ -25,7 +25,7 @@ const INFO: &[Field] = &[
     Field::Counter(c"items_forgotten", &stats::ITEMS_FORGOTTEN),
     Field::Counter(c"sweep_steps", &stats::SWEEP_STEPS),
     Field::Counter(c"sweep_slowest_usec", &stats::SLOWEST_SWEEP_STEP),
-    Field::FromServer(c"sweeps_waiting", || SWEEPS.len() as u64),
+    Field::FromServer(c"sweeps_waiting", || SWEEPS.num_waiting()),
     Field::FromServer(c"sweep_lag_msec", sweeper::lag),
     Field::Counter(c"lookups", &stats::LOOKUPS),
     Field::Counter(c"lookup_hits", &stats::LOOKUP_HITS),

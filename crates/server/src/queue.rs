@@ -245,8 +245,8 @@ impl Queue {
     }
 
     /// The number of values that wait.
-    pub fn len(&self) -> usize {
-        self.waiting().entries.len()
+    pub fn num_waiting(&self) -> u64 {
+        self.waiting().entries.len() as u64
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
