@@ -1,6 +1,5 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
-use crate::types::timetable::SWEEPS;
 use crate::{commands, config, journal, shrinking, slow_log, stats, sweeper, types};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
@@ -25,7 +24,7 @@ const INFO: &[Field] = &[
     Field::Counter(c"items_forgotten", &stats::ITEMS_FORGOTTEN),
     Field::Counter(c"sweep_steps", &stats::SWEEP_STEPS),
     Field::Counter(c"sweep_slowest_usec", &stats::SLOWEST_SWEEP_STEP),
-    Field::FromServer(c"sweeps_waiting", || SWEEPS.num_waiting()),
+    Field::FromServer(c"sweeps_waiting", sweeper::num_waiting),
     Field::FromServer(c"sweep_lag_msec", sweeper::lag),
     Field::Counter(c"lookups", &stats::LOOKUPS),
     Field::Counter(c"lookup_hits", &stats::LOOKUP_HITS),

@@ -79,9 +79,19 @@ fn moved(context: &Context, key: Argument<'_>) {
     }
 }
 
-/// How long the next filter to be swept has been due, in milliseconds.
+/// The number of filters to be swept, now or later; 0 on a replica, which sweeps none.
+pub fn num_waiting() -> u64 {
+    if Context::server_is_primary() {
+        SWEEPS.num_waiting()
+    } else {
+        0
+    }
+}
+
+/// How long the next of them has been due, in milliseconds.
 pub fn lag() -> u64 {
-    SWEEPS.next_due().map_or(0, |due| time_now().saturating_sub(due))
+    let due = SWEEPS.next_due().filter(|_| Context::server_is_primary());
+    due.map_or(0, |due| time_now().saturating_sub(due))
 }
 
 /// Sweeps the filters that are due, for as long as the budget lasts.

@@ -47,14 +47,15 @@ impl Timetable {
         location: impl FnOnce() -> Option<Location>,
         thread: ServerThread,
     ) {
-        let Some(visits) = visits(filter, time_now()) else {
+        let now = time_now();
+        let Some(visits) = visits(filter, now) else {
             return;
         };
         let Some(origin) = location().map(Origin::of) else {
             return;
         };
         for (queue, ticket, due) in visits {
-            *ticket = due.map(|due| Ticket::new(queue, due, origin.clone(), thread));
+            *ticket = due.map(|due| Ticket::new(queue, due.max(now), origin.clone(), thread));
         }
     }
 }

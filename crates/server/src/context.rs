@@ -144,6 +144,13 @@ impl Context {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER)
     }
 
+    /// The same outside of a command.
+    pub fn server_is_primary() -> bool {
+        // SAFETY: without a context, the flags are those of the process.
+        let flags = unsafe { call!(RedisModule_GetContextFlags(std::ptr::null_mut())) };
+        flags as u32 & raw::REDISMODULE_CTX_FLAGS_MASTER != 0
+    }
+
     /// Whether the module must not change the dataset now by itself: the server is loading it, or a
     /// failover waits for replicas to catch up.
     pub fn must_wait(&self) -> bool {

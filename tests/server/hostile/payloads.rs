@@ -26,8 +26,9 @@ fn a_truncated_payload_is_refused() {
             let whole = &payload[..payload.len() - FOOTER_BYTES];
             for length in 0..whole.len() {
                 let truncated = with_fresh_footer(&payload, &whole[..length]);
-                // A server reads on into the footer, whose version may be what was cut off: in one
-                // of 256 payloads the last byte of the checksum, and the end mark.
+                // A server reads on into the footer. If the version there is what was cut off (in
+                // one of 256 payloads: the last byte of the checksum, and the end mark), the
+                // payload is whole.
                 let is_whole = truncated.starts_with(whole);
                 assert_eq!(restore(db, &truncated), is_whole, "{length}");
             }

@@ -58,5 +58,11 @@ fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica
     assert!(db.info_number("bf", "bf_sweep_steps") > 0);
     assert!(db.info_number("bf", "bf_sweep_slowest_usec") > 0);
     assert_eq!(there.info_number("bf", "bf_sweep_steps"), 0);
+    db.run("BF.INSERT later WINDOW 1000 ITEMS a");
+    primary.wait_for(&replica);
+    for (db, waiting) in [(&mut db, 1), (&mut there, 0)] {
+        let fields = ["bf_sweeps_waiting", "bf_sweep_lag_msec"];
+        assert_eq!(fields.map(|field| db.info_number("bf", field)), [waiting, 0]);
+    }
     assert_eq!(field(&mut db, "w", "Items forgotten"), format!(":{forgotten}"));
 }

@@ -6,13 +6,13 @@ use crate::report::with_spaces;
 
 const DIFFERS: &str = "this server lacks changes: see the log, then copy the filters it names";
 const BUG: &str = "a bug: report the line in the log, and copy the replicas in full";
-const DAMAGED: &str = "the log names each key: the file or dump that brought it is damaged";
+const DAMAGED: &str = "the log names each key, and says why";
 const CHOSEN: &str = "somebody may know a seed and choose items: create the filter anew";
 
 /// A sweep that waits longer than this is late. Sweeps take a tenth of the server's time at most,
 /// so many filters whose slices end at once may wait for seconds.
 const MOST_LAG_MSEC: u64 = 60_000;
-const LATE: &str = "forgotten items keep their memory: the server is busy, paused or out of memory";
+const LATE: &str = "forgotten items keep their memory: the server is busy or paused";
 
 /// Counters that should be 0: how bad it is if they are not, and what to do.
 const ZEROS: [(&str, Level, &str); 9] = [
@@ -44,7 +44,7 @@ pub fn counters(node: &Node) -> Findings<'_> {
         let (waiting, lag) = (number("bf_sweeps_waiting"), number("bf_sweep_lag_msec"));
         let found = format!(
             "filters: {filters}, journals: {journals} ({bytes} bytes), waiting for a sweep: \
-             {waiting}, the first since {lag} ms, slowest step: {slowest} µs"
+             {waiting} (overdue by {lag} ms), slowest step: {slowest} µs"
         );
         findings.push(match info.number("bf_sweep_lag_msec").unwrap_or_default() > MOST_LAG_MSEC {
             false => Finding::ok(found),

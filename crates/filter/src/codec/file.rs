@@ -221,7 +221,7 @@ impl Filter {
     /// Reads a filter from a file, to its end.
     ///
     /// # Errors
-    /// Any [`FileError`].
+    /// Any [`FileError`]; `Cut` also if the filter that was written had not been loaded whole.
     pub fn read_from(from: impl Read) -> Result<Self, FileError> {
         let mut reader = FileReader::new(from)?;
         let (mut filter, mut chunk, mut number) = (None, Vec::new(), 0);
@@ -233,7 +233,7 @@ impl Filter {
             filter = begun.or(filter);
             number += 1;
         }
-        filter.ok_or(FileError::Cut)
+        filter.filter(|filter| filter.loading().is_none()).ok_or(FileError::Cut)
     }
 
     /// Its file, as bytes: [`Filter::file_bytes`] of them.
