@@ -2,9 +2,7 @@
 
 use crate::tool::{tool_on, Folder, Run, Runs};
 use splitbloom_harness::samples::dumped;
-use splitbloom_harness::{eventually, server_path, Options, Server};
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use splitbloom_harness::{eventually, server_path, write_script, Options, Server};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,9 +106,9 @@ fn server_ahead(work: &Folder) -> PathBuf {
     let server = server_path();
     let script =
         format!("#!/bin/sh\nexport LD_PRELOAD={library}\nexec {} \"$@\"\n", server.display());
-    let path = work.file("server", script.as_bytes());
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own file");
-    path.into()
+    let path = PathBuf::from(work.path("server"));
+    write_script(&path, &script);
+    path
 }
 
 #[test]

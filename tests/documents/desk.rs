@@ -3,11 +3,11 @@
 
 use super::{examples, root, Outcome};
 use splitbloom_harness::{
-    module_path, server_path, sketch_module_path, tool_path, Options, Server,
+    module_path, server_path, sketch_module_path, tool_path, write_script, Options, Server,
 };
 use std::cell::OnceCell;
 use std::io::Write as _;
-use std::os::unix::fs::{symlink, PermissionsExt as _};
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{env, fs};
@@ -75,8 +75,7 @@ impl Desk {
         let path = self.folder().join("bin").join(name);
         let ours = env::var("PATH").unwrap_or_default();
         let script = format!("#!/bin/sh\nPATH='{ours}'\nexec {command} \"$@\"\n");
-        fs::write(&path, script).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own file");
+        write_script(&path, &script);
     }
 
     /// The text with these servers in place of those that the document names.

@@ -1,13 +1,13 @@
 //! A machine as `make` sees it: PATH is a single folder, with the few programs that every Debian
 //! has and stand-ins for those that a test is about.
 
+use splitbloom_harness::write_script;
 use std::env;
 use std::fs;
-use std::os::unix::fs::{symlink, PermissionsExt as _};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Mutex;
 
 pub const COMPILER: &str = "cc";
 pub const PYTHON: &str = "python3";
@@ -19,10 +19,6 @@ const ALWAYS_THERE: [&str; 14] = [
     "awk", "bash", "cat", "chmod", "cut", "dirname", "env", "flock", "grep", "make", "mkdir",
     "sed", "sh", "sort",
 ];
-
-/// Held while a script is written and while a process starts. Otherwise a process forked by another
-/// test could inherit the open file until it execs, and a file open for writing cannot be executed.
-static SCRIPTS: Mutex<()> = Mutex::new(());
 
 pub struct Machine {
     folder: PathBuf,
@@ -44,10 +40,7 @@ impl Machine {
 
     /// Adds a program with this shell script.
     pub fn program(self, name: &str, script: &str) -> Machine {
-        let path = self.folder.join(name);
-        let _writing = SCRIPTS.lock();
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        write_script(&self.folder.join(name), &format!("#!/bin/sh\n{script}\n"));
         self
     }
 
@@ -98,19 +91,14 @@ impl Machine {
     }
 
     pub fn make(&self, words: &[&str]) -> MakeRun {
-        let starting = SCRIPTS.lock();
-        let child = Command::new(self.folder.join("make"))
+        let output = Command::new(self.folder.join("make"))
             .args(words)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .env_clear()
             .env("PATH", &self.folder)
             .env("LIBCLANG_PATH", &self.folder) // PATH cannot hide a library
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        drop(starting);
-        let output = child.and_then(|child| child.wait_with_output());
+            .output();
         MakeRun(output.expect("make runs"))
     }
 }

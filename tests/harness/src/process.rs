@@ -3,13 +3,26 @@
 use crate::Connection;
 use std::env;
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const LINES_WORTH_SHOWING: usize = 60;
+
+/// Writes an executable file, through another process. If this one had it open for writing, a
+/// process that another test forks could inherit it until it execs, and meanwhile nobody could
+/// execute the file.
+pub fn write_script(path: &Path, script: &str) {
+    let mut install = Command::new("install");
+    install.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped());
+    let mut child = install.spawn().expect("install is in coreutils");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(script.as_bytes()).expect("it reads all");
+    drop(stdin);
+    assert!(child.wait().is_ok_and(|status| status.success()), "{} is writable", path.display());
+}
 
 pub struct Folder(PathBuf);
 
