@@ -147,13 +147,15 @@ def test_a_filter_shrinks_to_what_was_reserved_for_its_items() -> None:
     before = filter.nbytes
     with pytest.raises(ValueError, match="items, more than that capacity"):
         filter.shrink(len(filter) - 1)
-    middle = copy.copy(filter)
+    middle, eighth = copy.copy(filter), copy.copy(filter)
     assert 20_000 <= middle.shrink(20_000) == middle.capacity < 100_000
-    assert 1_000 <= filter.shrink() == filter.capacity < 20_000
-    assert filter.nbytes < before / 10 and all(filter.contains(range(1_000)))
-    same = Filter(filter.capacity, seed=7, expansion=0)
+    assert eighth.shrink(12_000) == eighth.capacity == 12_544
+    same = Filter(12_544, seed=7, expansion=0)
     same.update(range(1_000))
-    assert filter == same and filter.shrink() == filter.capacity
+    assert eighth == same  # its size divides that of the filter
+    assert 1_000 <= filter.shrink() == filter.capacity < 10_000
+    assert filter.nbytes < before / 10 and all(filter.contains(range(1_000)))
+    assert filter.shrink() == filter.capacity
     with pytest.raises(ValueError, match="capacity must be from 1"):
         filter.shrink(0)
 
