@@ -127,8 +127,8 @@ impl<'a, F: Creatable> Opened<'a, F> {
     /// calls it again for the rest, without a limit: a primary has accepted them. A RedisBloom, for
     /// example, has other false positives, so it may accept items for which this filter is full.
     ///
-    /// Only then is the server asked whether the command is a replay. It takes 0.2 µs to answer:
-    /// half of a BF.ADD.
+    /// The server decides only then whether the command is a replay, because that takes a quarter
+    /// of the time of a BF.ADD: 0.13 of 0.64 µs on Redis 8.0.
     ///
     /// # Errors
     /// The last that `add` returned.

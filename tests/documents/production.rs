@@ -120,7 +120,7 @@ impl Site {
         db.unwrap_or_else(|| panic!("{user} cannot log in:\n{}", self.log()))
     }
 
-    /// Whether it is a replica that has what its primary has. A sentinel that changes the role of a
+    /// Whether it is a replica in sync with its primary. A sentinel that changes the role of a
     /// server ends all connections.
     fn follows(&self) -> bool {
         let db = self.try_login("admin", "admin-password");

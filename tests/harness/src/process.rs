@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const LINES_WORTH_SHOWING: usize = 60;
 
 /// Writes an executable file, through another process. If this one had it open for writing, a
-/// process that another test forks could inherit it until it execs, and meanwhile nobody could
-/// execute the file.
+/// process that another test forks could inherit it until it execs, and until then the file could
+/// not be executed.
 pub fn write_script(path: &Path, script: &str) {
     let mut install = Command::new("install");
     install.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped());

@@ -165,8 +165,8 @@ fn a_name_exchanged_and_exchanged_back_at_any_step_of_a_fetch_leaves_the_right_c
     });
 }
 
-/// Commands that exchange the filter under a name, and what that has then. `RESTORE f` and `LOAD f`
-/// bring the other filter.
+/// Commands that exchange the filter under a name, and the items of that name afterwards. `RESTORE
+/// f` and `LOAD f` bring the other filter.
 const CHANGES: [(&[&str], std::ops::Range<u64>); 15] = [
     (&["RENAME other f"], OTHERS),
     (&["RENAME f g", "RENAMENX other f"], OTHERS),

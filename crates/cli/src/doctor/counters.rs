@@ -9,8 +9,8 @@ const BUG: &str = "a bug: report the line in the log, and copy the replicas in f
 const DAMAGED: &str = "the log names each key, and says why";
 const CHOSEN: &str = "somebody may know a seed and choose items: create the filter anew";
 
-/// A sweep that waits longer than this is late. Sweeps take a tenth of the server's time at most,
-/// so many filters whose slices end at once may wait for seconds.
+/// A sweep that waits longer than this is late. Sweeps take at most a tenth of the server's time,
+/// and many filters whose slices end at once may wait for seconds.
 const MOST_LAG_MSEC: u64 = 60_000;
 const LATE: &str = "forgotten items keep their memory: the server is busy or paused";
 
