@@ -41,7 +41,8 @@ def look_up(items):
 
 
 def application(environ, start_response):
-    body = json.dumps(look_up(environ["PATH_INFO"].split("/")[1:])).encode()
+    path = environ["PATH_INFO"].encode("latin-1")  # WSGI decodes bytes so
+    body = json.dumps(look_up(path.split(b"/")[1:])).encode()
     start_response("200 OK", [("Content-Type", "application/json")])
     return [body]
 

@@ -64,12 +64,12 @@ fn a_load_without_parameters_creates_every_partition() {
 
 #[test]
 fn a_key_that_is_lost_while_items_are_looked_up_or_added_is_an_error() {
-    for (command, partitions) in [("check", "1"), ("check", "4"), ("load", "1"), ("load", "4")] {
+    let keys: [&[&str]; 3] = [&[], &["--partitions=1"], &["--partitions=4"]];
+    for (command, keys) in ["check", "load"].iter().flat_map(|it| keys.map(|keys| (it, keys))) {
         let server = Server::start();
         let mut db = server.connect();
-        let words = ["users", "--partitions", partitions];
-        tool_on(&server, &[&["load", "--capacity=100"], words.as_slice()].concat()).prints();
-        let mut child = tool_on(&server, &[&[command], words.as_slice()].concat())
+        tool_on(&server, &[&["load", "users", "--capacity=100"], keys].concat()).prints();
+        let mut child = tool_on(&server, &[&[command, "users"], keys].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

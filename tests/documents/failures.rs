@@ -224,10 +224,13 @@ fn no_recipe_denies_what_exists_while_its_server_loads() {
 }
 
 #[test]
-fn recipes_print_the_same_with_each_protocol_and_with_decoded_replies() {
+fn recipes_print_the_same_with_each_protocol_decoded_replies_and_what_a_missing_key_is() {
     let server = Server::with(Options { with_sketches: true, ..Options::default() });
-    for options in OPTIONS {
+    let mut db = server.connect();
+    for (options, missing) in OPTIONS.iter().zip(["empty", "error", "error", "empty"]) {
+        db.run(&format!("CONFIG SET bf.missing-key {missing}"));
         for program in PROGRAMS {
+            db.run("FLUSHALL");
             let address = format!("redis://127.0.0.1:{}/{options}", server.port());
             let (_, output) = run(&[program], &address).remove(0);
             let errors = text(&output.stderr);

@@ -103,6 +103,8 @@ pub struct PartitionedFilter {
     /// A key that only a filter of the same name with more partitions has.
     above: Option<Vec<u8>>,
     is_partitioned: bool,
+    /// Whether an add to a key that does not exist is an error.
+    must_exist: bool,
     partitions: Partitions,
 }
 
@@ -143,6 +145,7 @@ impl PartitionedFilter {
             keys: keys.each(),
             above: keys.above(),
             is_partitioned: matches!(keys, Keys::Partitioned(..)),
+            must_exist: matches!(keys, Keys::Partitioned(..)),
             partitions: keys.partitions(),
         })
     }
@@ -152,6 +155,7 @@ impl PartitionedFilter {
         self.keys = keys.each();
         self.above = keys.above();
         self.is_partitioned = matches!(keys, Keys::Partitioned(..));
+        self.must_exist = self.is_partitioned;
         self.partitions = keys.partitions();
     }
 
@@ -191,6 +195,13 @@ impl PartitionedFilter {
     /// The key of each partition.
     pub fn keys(&self) -> &[Vec<u8>] {
         &self.keys
+    }
+
+    /// The filter, which exists: if a single key is missing from now on, its items were lost.
+    #[must_use]
+    pub fn known_to_exist(mut self) -> Self {
+        self.must_exist = true;
+        self
     }
 
     /// Whether it has the keys of partitions, of which there may be only one.

@@ -18,8 +18,11 @@ import redis
 from conftest import Server
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
-from splitbloom.scrapy import batches
+from splitbloom.scrapy import DupeFilter, batches
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/scrapy.md"
@@ -154,6 +157,21 @@ def test_a_setting_that_is_unknown_says_what_is_allowed(site: Site) -> None:
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert "SPLITBLOOM_WITHOUT_SERVER is stop or crawl, not 'go'" in done.stderr
     assert site.fetched == {}
+
+
+def test_a_request_that_is_yielded_twice_is_fetched() -> None:
+    dupe_filter = DupeFilter.from_crawler(get_crawler())
+    request = Request("http://127.0.0.1/")
+
+    async def outputs() -> AsyncIterator[Request]:
+        yield request
+        yield request
+
+    async def seen() -> list[bool]:
+        links = dupe_filter.process_spider_output(Response(request.url), outputs())
+        return [dupe_filter.request_seen(link) async for link in links]
+
+    assert asyncio.run(seen()) == [False, True]
 
 
 def test_links_before_an_error_of_a_callback_come_before_it() -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import celery  # type: ignore[import-untyped]
 import pytest
@@ -102,7 +103,7 @@ class Gunicorn(Workers):
                 sock.connect(str(self.socket))
             except (FileNotFoundError, ConnectionRefusedError):
                 return
-            connection.request("GET", "/" + "/".join(items))
+            connection.request("GET", "/" + "/".join(map(quote, items)))
             yield json.loads(connection.getresponse().read())
 
 
@@ -155,8 +156,8 @@ def test_each_worker_begins_with_the_copy_and_follows(workers: Workers, own: Ser
     for found, state in workers.answers("7", "new").values():
         assert found == answer and state.keys() == shown_state.keys()
         assert state["ready"] and state["fetches"] == 1
-    own.client().bf().add("ids", "new")
-    eventually(lambda: workers.all_find("new"), workers.log)
+    own.client().bf().madd("ids", "new", "é")
+    eventually(lambda: workers.all_find("new") and workers.all_find("é"), workers.log)
     # They asked the server for what is new since the fork, not for the filter.
     assert all(state["fetches"] == 1 for _, state in workers.answers().values())
 

@@ -41,20 +41,22 @@ impl Service {
         Ok(name)
     }
 
-    /// Adds a product. The filter knows it before the caller does. If the cache does not answer,
-    /// `keep` tells it later.
+    /// Adds a product. Returns whether the filter has it: until then it may be taken for absent, so
+    /// the caller must not count on it. If the cache refuses the add or does not answer, `keep`
+    /// adds it later.
     ///
     /// # Errors
     /// Of the database.
-    pub async fn create(&self, id: i64, name: &str) -> Outcome<()> {
+    pub async fn create(&self, id: i64, name: &str) -> Outcome<bool> {
         self.table.insert(id, name).await?;
-        if self.cache.announce(&[id]).await.is_ok() {
+        let is_announced = self.cache.announce(&[id]).await.is_ok();
+        if is_announced {
             // A request may just have been told that there is no such row, and keep that as a
             // proof. The row in the cache is found first, and outlives it.
             self.cache.remember(id, Some(name)).await.ok();
             self.table.announced(&[id]).await?;
         }
-        Ok(())
+        Ok(is_announced)
     }
 
     /// Removes a product; returns whether there was one.

@@ -47,7 +47,8 @@ async fn find(State(service): Shared, Path(id): Path<i64>) -> Reply {
 
 async fn create(State(service): Shared, Path(id): Path<i64>, name: String) -> Reply {
     match service.create(id, &name).await {
-        Ok(()) => (StatusCode::CREATED, String::new()),
+        Ok(true) => (StatusCode::CREATED, String::new()),
+        Ok(false) => (StatusCode::ACCEPTED, String::new()),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
     }
 }

@@ -107,6 +107,20 @@ async fn a_lost_filter_lets_requests_through_and_is_filled_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_product_is_not_acknowledged_while_the_filter_refuses_it() {
+    let mut stage = stage(Kind::Bloom).await;
+    let _web = web::serve(stage.service.clone()).await.expect("a port");
+    let set = |most| cmd("CONFIG").arg(&["SET", "maxmemory", most]).to_owned();
+    set("1").exec(&mut stage.cache).expect("the cache");
+    let id = product(PRODUCTS);
+    assert!(!stage.service.create(id, "refused").await.expect("a product"));
+    set("0").exec(&mut stage.cache).expect("the cache");
+    eventually("it is found", || async { stage.service.find(id).await.is_ok_and(|it| it.is_some()) })
+        .await;
+    assert!(stage.service.create(product(PRODUCTS + 1), "taken").await.expect("a product"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_filter_that_an_earlier_run_of_the_server_has_saved_is_not_trusted() {
     let mut stage = stage(Kind::Bloom).await;
     cmd("SAVE").exec(&mut stage.cache).expect("a snapshot");

@@ -14,6 +14,8 @@ use serde_json::json;
 use splitbloom_client::{Family, PartitionedFilter, Retry, UnderWay};
 use std::io::{stdout, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// Adds items to a filter
 #[derive(Args, Debug)]
@@ -61,7 +63,10 @@ impl Arguments {
         reading.from = done.mark;
         reading.with_digests = checkpoint.is_some();
         let layout = feed::layout(reading.framing);
+        let is_there = Arc::new(AtomicBool::new(exists));
+        let known = Arc::clone(&is_there);
         let send = move |filter: PartitionedFilter, block: &Block| {
+            let filter = if known.load(Relaxed) { filter.known_to_exist() } else { filter };
             filter.pack_add(family, layout, &block.bytes)
         };
         let filters = self.target.open_all(filter)?;
@@ -71,6 +76,7 @@ impl Arguments {
                 in_next_block = refusal.before;
                 return Err(refusal.error.into());
             }
+            is_there.fetch_or(changes.items > 0, Relaxed);
             done = Done {
                 mark: block.end,
                 items: done.items + changes.items,
@@ -129,10 +135,12 @@ impl Arguments {
         found: Option<Family>,
         done: &Done,
     ) -> Result<(), Error> {
-        let cards = filter.ask_each(Retry::Yes, |key| cmd("BF.CARD").arg(key).clone());
         let mut items = 0;
-        for card in cards {
-            items += from_redis_value::<u64>(card?).unwrap_or(0);
+        // Of a missing filter, BF.CARD may be an error.
+        if found.is_some() {
+            for card in filter.ask_each(Retry::Yes, |key| cmd("BF.CARD").arg(key).clone()) {
+                items += from_redis_value::<u64>(card?).unwrap_or(0);
+            }
         }
         if found.is_some() && (items >= done.new || creation::forgets(filter)?) {
             return Ok(());

@@ -5,7 +5,9 @@ use super::node::Node;
 use crate::report::with_spaces;
 
 const APPEND_ONLY: &str =
-    "`CONFIG SET appendonly yes`, then CONFIG REWRITE, loses a second at most";
+    "`CONFIG SET appendonly yes`; once INFO persistence has aof_rewrite_scheduled:0, \
+     aof_rewrite_in_progress:0 and aof_last_bgrewrite_status:ok, CONFIG REWRITE: then a crash \
+     loses a second at most";
 
 /// Whether the last attempts to save succeeded.
 pub fn saving(node: &Node) -> Findings<'_> {

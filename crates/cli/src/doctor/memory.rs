@@ -18,7 +18,7 @@ pub fn memory(node: &Node) -> Findings<'_> {
     };
     let expiring = node.keys.as_ref().map_or(0, |keys| keys.expiring);
     let may_be_blessed = node.commands.as_ref().is_ok_and(|all| all.contains_key("bless"));
-    let any = format!("{limit}: any filter may be evicted, lookups then return 0");
+    let any = format!("{limit}: any filter may be evicted, and lookups then find nothing");
     Ok(vec![match policy {
         // Nothing is evicted before there is a limit.
         _ if policy.starts_with("allkeys-") && most == 0 => Finding::advice(limit, KEEP),
@@ -27,7 +27,7 @@ pub fn memory(node: &Node) -> Findings<'_> {
             format!("`BLESS SET key NO-EVICT` keeps one filter; {KEEP}"),
         ),
         _ if policy.starts_with("allkeys-") => Finding::wrong(any, KEEP),
-        _ if policy.starts_with("volatile-") && expiring > 0 => Finding::advice(
+        _ if policy.starts_with("volatile-") && most > 0 && expiring > 0 => Finding::advice(
             format!("{limit}: {expiring} filters that expire may be evicted before their time"),
             "`CONFIG SET maxmemory-policy noeviction`, or PERSIST those filters",
         ),
@@ -70,6 +70,8 @@ mod tests {
         assert_eq!(level(&node), Level::Ok);
         node.keys = Ok(Keys { expiring: 1, ..Keys::default() });
         assert_eq!(level(&node), Level::Advice);
+        let unlimited = Node { info: of("volatile-ttl", 0).info, ..node };
+        assert_eq!(level(&unlimited), Level::Ok, "nothing is evicted");
     }
 
     #[test]

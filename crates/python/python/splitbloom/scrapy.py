@@ -85,7 +85,8 @@ class DupeFilter(RFPDupeFilter):
     ) -> AsyncIterator[Any]:
         async for outputs in batches(result):
             links = [it for it in outputs if isinstance(it, Request) and not it.dont_filter]
-            self.answers.update(zip(links, self.are_new(links), strict=True))
+            for link, is_new in zip(links, self.are_new(links), strict=True):
+                self.answers[link] = is_new or self.answers.get(link, False)  # yielded twice
             for output in outputs:
                 yield output
 
