@@ -8,6 +8,7 @@
 
 use crate::error::AddError;
 use crate::table::fingerprint::{Fingerprint, MAX_LENGTH};
+use crate::table::path::Path;
 use crate::table::plan::Plan;
 use splitbloom_foundation::alloc::try_vec;
 
@@ -206,14 +207,15 @@ impl Entries {
         Ok(true)
     }
 
-    /// Whether a page with these entries would hold them unchanged after a merge: none is
-    /// lengthened, and none has lost its last bit.
-    pub fn keep_their_bits(&self, plan: &Plan) -> bool {
+    /// Whether the page at `start` and `depth` would hold these entries unchanged after a merge:
+    /// none is lengthened, and none has lost its last bit.
+    pub fn keep_their_bits(&self, plan: &Plan, start: Path, depth: u8) -> bool {
         if self.fingerprints.is_empty() {
             return true;
         }
         let (shortest, longest) = self.lengths();
-        shortest >= plan.bucket_bits(self.fingerprints.len()) && longest < MAX_LENGTH
+        let bucket_bits = plan.bucket_bits(start, depth, self.fingerprints.len(), longest);
+        shortest >= bucket_bits && longest < MAX_LENGTH
     }
 
     /// The number of fingerprints of at most `length` bits.

@@ -14,6 +14,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The length of the longest fingerprint that a slot holds.
+    #[inline]
+    pub fn longest(self) -> u8 {
+        self.bucket_bits + self.slot.fingerprint_bits - 1
+    }
+
     /// The bits that a slot is compared with.
     #[inline(always)]
     pub fn wanted(self, below: u64) -> u64 {
@@ -44,8 +50,7 @@ impl Shape {
     /// The length of the fingerprint in a slot, in bits of path below the page's depth.
     #[inline]
     pub fn length(self, value: u64) -> u8 {
-        let end = self.bucket_bits + self.slot.fingerprint_bits - 1;
-        end - self.slot.delimiter(value).trailing_zeros() as u8
+        self.longest() - self.slot.delimiter(value).trailing_zeros() as u8
     }
 
     /// The fingerprint in a slot of a bucket; `None` if the slot has no delimiter.

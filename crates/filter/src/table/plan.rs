@@ -168,8 +168,16 @@ impl Plan {
         length.min(MAX_LENGTH).min(64 - depth)
     }
 
+    /// The shape of a page of `entries` entries of their plain length.
+    pub fn shape_of_new(&self, path: Path, depth: u8, entries: usize) -> Shape {
+        let length = self.length(path, depth, entries);
+        self.shape(self.bucket_bits(path, depth, entries, length), length)
+    }
+
     /// The shape of a page of `2^bucket_bits` buckets whose longest fingerprint has `longest` bits.
+    /// A slot has at least one of them.
     pub fn shape(&self, bucket_bits: u8, longest: u8) -> Shape {
+        let longest = longest.max(bucket_bits + 1);
         let fingerprint_bits = longest + 1 - bucket_bits;
         Shape {
             bucket_bits,
@@ -178,11 +186,15 @@ impl Plan {
     }
 
     /// Binary logarithm of the number of buckets of a page with `entries` entries: one less below
-    /// 0.45 of the maximum, and so on.
-    pub fn bucket_bits(&self, entries: usize) -> u8 {
+    /// 0.45 of the maximum, and so on, as long as a slot holds the rest of a fingerprint of
+    /// `longest` bits, and of a new one. (At most 59 + 1 + 4 - 57 = 7 bits are needed for that.)
+    pub fn bucket_bits(&self, path: Path, depth: u8, entries: usize, longest: u8) -> u8 {
+        let longest = longest.max(self.length(path, depth, self.max_entries()));
+        let widest = usize::from(longest + 1 + self.payload_bits());
+        let fewest = widest.saturating_sub(MAX_SLOT_BITS).max(1) as u8;
         let mut bits = self.max_bucket_bits();
         let mut least = self.max_entries() * 9 / 20;
-        while entries < least && bits > 1 {
+        while entries < least && bits > fewest {
             bits -= 1;
             least /= 2;
         }
@@ -257,9 +269,34 @@ mod tests {
                     assert!(plan.max_entries() >= 1 << (bits - 1), "{plan:?}");
                     assert!(plan.max_entries() <= MAX_ENTRIES, "{plan:?}");
                     assert!(plan.length(Path(u64::MAX), 63, 1) <= MAX_LENGTH);
-                    assert!(plan.bucket_bits(0) >= 1);
-                    assert_eq!(plan.bucket_bits(plan.max_entries()), bits);
+                    let full = |entries| plan.bucket_bits(Path(0), 0, entries, 1);
+                    assert_eq!((full(0) >= 1, full(plan.max_entries())), (true, bits));
                     assert_eq!(plan.payload_bits(), payload_bits);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_page_has_slots_that_one_read_returns_and_a_file_may_have() {
+        let lower = [1e-8, 1e-9, 1e-10, 1e-11];
+        for (rate, payload_bits) in RATES.into_iter().chain(lower).flat_map(|it| [(it, 0), (it, 4)])
+        {
+            for plan in reservations().map(|it| Plan::new(rate, payload_bits, it)) {
+                for (depth, longest) in (0..=MAX_DEPTH).flat_map(|it| [0, 30, 59].map(|l| (it, l)))
+                {
+                    let longest = longest.min(64 - depth);
+                    for entries in [1, 2, 5, 40, 300, 700, plan.max_entries(), MAX_WRITTEN] {
+                        let length = longest.max(plan.length(Path(0), depth, entries));
+                        let bits = plan.bucket_bits(Path(0), depth, entries, longest);
+                        let shape = plan.shape(bits, length);
+                        let fits = bits <= plan.max_bucket_bits()
+                            && (2..=60).contains(&shape.slot.fingerprint_bits)
+                            && shape.slot.bits() <= MAX_SLOT_BITS
+                            && shape.longest() <= MAX_LENGTH
+                            && shape.longest() + depth <= 64;
+                        assert!(fits, "{plan:?} {depth} {longest} {entries}: {shape:?}");
+                    }
                 }
             }
         }

@@ -277,7 +277,7 @@ impl Table {
                     let weight = Weight::of_fingerprint(path, depth, length);
                     self.totals.weight = self.totals.weight.minus(weight);
                 }
-                if page.is_thin(&self.plan) {
+                if page.is_thin(&self.plan, path) {
                     // The page is valid as it is, so without memory it stays.
                     let _ = self.shrink(path);
                 }
@@ -403,7 +403,7 @@ impl Table {
         let is_low = path < buddy_path;
         let halves = if is_low { [&one, &other] } else { [&other, &one] };
         let mut entries = Entries::merged(halves)?;
-        if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan) {
+        if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan, start, depth) {
             return Ok(false);
         }
         let merged = Page::of(&self.plan_now(), start, depth, &mut entries, 1, 0)?;

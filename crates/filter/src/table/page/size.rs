@@ -46,8 +46,7 @@ fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
 
 /// The same for a page of this depth with new entries only.
 pub fn lines_for_new(plan: &Plan, start: Path, depth: u8, entries: usize, fill: usize) -> usize {
-    let shape = plan.shape(plan.bucket_bits(entries), plan.length(start, depth, entries));
-    lines_for(entries, shape, fill)
+    lines_for(entries, plan.shape_of_new(start, depth, entries), fill)
 }
 
 /// The minimum number of lines for half of a page that is split. It is about to grow: filled like
@@ -73,15 +72,17 @@ pub fn sizes(
 }
 
 impl Page {
-    /// Whether its entries fit well into fewer lines.
-    pub fn is_thin(&self, plan: &Plan) -> bool {
+    /// Whether the entries of this page, which is that of `path`, fit well into fewer lines.
+    pub fn is_thin(&self, plan: &Plan, path: Path) -> bool {
         if self.entries == 0 {
             return !self.lines.is_empty();
         }
         if self.lines.len() <= 1 {
             return false;
         }
-        let shape = Shape { bucket_bits: plan.bucket_bits(self.len()), ..self.shape() };
+        let longest = self.shape().longest();
+        let bucket_bits = plan.bucket_bits(path, self.depth, self.len(), longest);
+        let shape = Shape { bucket_bits, ..self.shape() };
         // This runs for each removal, so it multiplies where `lines_for` divides.
         let fewer = fewer_lines(self.lines.len()).saturating_sub(self.counter_lines.into());
         body_bits(self.len(), shape) * 100 <= THIN * fewer * line_bits(shape)

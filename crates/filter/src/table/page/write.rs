@@ -29,17 +29,16 @@ impl Page {
         if entries.fingerprints.is_empty() {
             return Ok(Some(Self::empty(depth)));
         }
-        let bucket_bits = plan.bucket_bits(entries.fingerprints.len());
-        let max_without_suffix = plan.max_without_suffix();
         let (shortest, longest) = entries.lengths();
+        let bucket_bits = plan.bucket_bits(start, depth, entries.fingerprints.len(), longest);
+        let max_without_suffix = plan.max_without_suffix();
         if shortest <= bucket_bits
             && (!entries.lengthen(bucket_bits, max_without_suffix)?
                 || entries.count_up_to(bucket_bits) > max_without_suffix)
         {
             return Ok(Some(Self::saturated(depth, newest)));
         }
-        let longest =
-            longest.max(bucket_bits).max(plan.length(start, depth, entries.fingerprints.len()));
+        let longest = longest.max(plan.length(start, depth, entries.fingerprints.len()));
         let shape = plan.shape(bucket_bits, longest);
         for lines in sizes(shape, entries.fingerprints.len(), entries.surplus.len(), min_lines) {
             if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
@@ -141,9 +140,7 @@ impl Page {
 
     /// Whether it has the shape of a page of `entries` new entries.
     pub fn is_shaped_for(&self, plan: &Plan, path: Path, entries: usize) -> bool {
-        let Shape { bucket_bits, slot } = self.shape();
-        plan.bucket_bits(entries) == bucket_bits
-            && plan.length(path, self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
+        self.shape() == plan.shape_of_new(path, self.depth, entries)
     }
 
     /// The number of entries without bits beyond those of their bucket.

@@ -49,6 +49,27 @@ fn an_earlier_time_counts_as_the_latest_seen() {
     assert_eq!(by_slice, [0, 0, 2]);
 }
 
+/// With long fingerprints and few entries a page must have more buckets than its entries need.
+#[test]
+fn a_filter_that_falls_to_one_item_finds_it_and_is_read_again() {
+    for (error_rate, capacity) in [(1e-12, 1_000), (1e-12, 100_000), (1e-11, 1_000), (1e-9, 1_000)]
+    {
+        let window = Window::new(60, 8, false).unwrap();
+        let parameters = Parameters { capacity, ..parameters(error_rate) };
+        let mut filter = Filter::windowed(parameters, window, UNLIMITED).unwrap();
+        add(&mut filter, 0..20_000, START);
+        add(&mut filter, 20_000..20_001, START + 30_000);
+        let now = START + 68_000;
+        sweep_all(&mut filter, now);
+        assert!(filter.contains_at(&item(20_000), now));
+        assert!(!(0..20_000).any(|number| filter.contains_at(&item(number), now)));
+        let bytes = bytes_of(&filter);
+        assert_eq!(bytes_of(&loaded(&bytes)), bytes);
+        add(&mut filter, 30_000..30_010, now);
+        loaded(&bytes_of(&filter));
+    }
+}
+
 #[test]
 fn the_time_of_each_slice_is_told() {
     let mut filter = filter(0.01, 8, 8, false);
