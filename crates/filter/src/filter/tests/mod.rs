@@ -1,6 +1,7 @@
 mod counting;
 mod follow;
 mod parts;
+mod remains;
 mod window;
 
 use super::*;
