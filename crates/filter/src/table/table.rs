@@ -392,6 +392,8 @@ impl Table {
         let Some(buddy_path) = self.buddy_to_merge(path) else {
             return Ok(false);
         };
+        // Both are in one node, which may be another table's, too.
+        self.root.unshare_path(path)?;
         let (page, buddy) = (self.root.page(path), self.root.page(buddy_path));
         let depth = page.depth() - 1;
         let start = path.start(depth);

@@ -58,12 +58,14 @@ impl Subtree {
     }
 
     /// Puts a page in the place of everything that begins with the same bits: one page, two buddies
-    /// or more. Returns by how many children the directory has shrunk.
+    /// or more, in nodes that are not shared. Returns by how many children the directory has
+    /// shrunk.
     pub fn merge(&mut self, path: Path, page: Page) -> usize {
         let merged_depth = page.depth();
         let (depth, children) = match self {
             Self::Node { depth, children } if *depth < merged_depth => (*depth, children),
             _ => {
+                debug_assert!(self.depth() >= merged_depth, "it holds more than the page");
                 let shrunk = self.count_children() as usize;
                 *self = Self::Page(page);
                 return shrunk;

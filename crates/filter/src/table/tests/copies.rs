@@ -40,6 +40,27 @@ fn deep_hash(n: u64) -> ItemHash {
     hash_of(Path(Path::of(hash(n)).0 >> 11 | 5 << 60))
 }
 
+#[test]
+fn a_sweep_of_a_table_that_shares_whole_nodes_loses_nothing() {
+    let mut table = Table::new(0.001, 2);
+    let payload = |n| if n % 16 == 0 { 2 } else { 1 };
+    for n in 0..20_000 {
+        table.insert(deep_hash(n), payload(n), u64::MAX).unwrap();
+    }
+    let kept = || (0..20_000).step_by(16).map(deep_hash);
+    table.set_alive(1 << 2, kept().count() as u64);
+    let pages = table.pages();
+    let (mut copy, mut from) = (table.try_clone().unwrap(), Some(0));
+    while let Some(start) = from {
+        from = table.sweep(start, 0).unwrap().next;
+        assert!(kept().all(|hash| table.contains(hash) && copy.contains(hash)));
+        copy = table.try_clone().unwrap();
+    }
+    assert!(table.pages() < pages, "pages were merged");
+    table.check();
+    copy.check();
+}
+
 /// An operation on one of two tables.
 #[derive(Clone, Copy, Debug)]
 enum CopyStep {
