@@ -169,7 +169,10 @@ pub fn progress(
 fn tick(context: &Context) -> Option<u64> {
     let mut jobs = jobs();
     jobs.retain(|job| job.client.strong_count() > 0);
-    let index = jobs.iter().position(|job| matches!(job.state, State::Begun))?;
+    let Some(index) = jobs.iter().position(|job| matches!(job.state, State::Begun)) else {
+        // Those that are over wait for their clients, which may be gone by then.
+        return (!jobs.is_empty()).then(|| time_now() + RETRY_MS);
+    };
     if context.must_wait() {
         return Some(time_now() + RETRY_MS);
     }

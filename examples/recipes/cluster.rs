@@ -22,7 +22,12 @@ return redis.call('PERSIST', KEYS[2])";
 fn each(filter: &mut PartitionedFilter, command: impl Fn(&[u8]) -> Cmd) -> Result<u64, Error> {
     let replies = filter.ask_each(Retry::No, command).into_iter();
     let is_one = |reply| matches!(reply, Value::Int(1) | Value::Boolean(true));
-    replies.map(|reply| reply.map(|reply| u64::from(is_one(reply)))).sum()
+    let count = |reply: Result<Value, Error>| match reply {
+        // As 0, with `bf.missing-key error`.
+        Err(Error::Refused(text)) if text.starts_with("NOFILTER") => Ok(0),
+        reply => reply.map(|reply| u64::from(is_one(reply))),
+    };
+    replies.map(count).sum()
 }
 
 /// Fills a new filter, of a name of its own, and puts each partition in the place of the old one

@@ -51,8 +51,12 @@ pub fn reserve<F: Creatable>(
     let args = args.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     hide_seeds(context, &args, 2);
     let mut creation = F::parse(&args);
-    // EX is a word that RedisBloom ignores, as this module replicates none.
-    let is_ours = creation.as_ref().is_ok_and(|creation| F::expiry(creation).is_none());
+    // EX is a word that RedisBloom ignores, as this module replicates none; SEED is one that this
+    // module always replicates, in newer versions with words that this one must not ignore.
+    let is_ours = match &creation {
+        Ok(creation) => F::expiry(creation).is_none(),
+        Err(_) => args.iter().any(|word| word.eq_ignore_ascii_case(b"SEED")),
+    };
     if !is_ours && context.is_replay() {
         let known = known_words_of_reserve(&args, F::REQUIRED_WORDS);
         creation = F::parse(&known.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?);
@@ -153,6 +157,11 @@ impl<'a, F: Creatable> Opened<'a, F> {
             true => SizeLimit::Replay,
             false => limit,
         }
+    }
+
+    /// Whether this command creates it.
+    pub fn is_new(&self) -> bool {
+        self.target.is_new()
     }
 
     /// Whether the command as it came would expire at another time elsewhere.

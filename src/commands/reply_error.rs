@@ -176,6 +176,7 @@ impl From<WordsError> for ReplyError {
             WordsError::CountRange => "ERR count must be in the range [1, 65536]",
             WordsError::BadBlock => "ERR bad block",
             WordsError::BlockRange => "ERR block must be in the range [0, 315360000000]",
+            WordsError::TooManyPositions => "ERR ALSO takes at most 16384 positions",
             WordsError::Syntax => "ERR syntax error",
         })
     }

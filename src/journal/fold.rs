@@ -17,7 +17,7 @@ pub type Folded = Mutex<Result<Shrinking, AddError>>;
 pub struct Fold {
     folded: Arc<Folded>,
     /// The life of the filter's journal, which does not become idle.
-    pulse: Arc<Pulse>,
+    _pulse: Arc<Pulse>,
 }
 
 fn locked(folded: &Folded) -> MutexGuard<'_, Result<Shrinking, AddError>> {
@@ -48,14 +48,15 @@ impl Fold {
         let journal = journals.of(context, filter)?;
         let folded = Arc::new(Mutex::new(Ok(shrinking)));
         journal.fold = Arc::downgrade(&folded);
-        Ok(Self { folded, pulse: journal.pulse.clone() })
+        Ok(Self { folded, _pulse: journal.pulse.clone() })
     }
 
-    /// Whether `filter` is the one that is folded, and has changed by adds only.
+    /// Whether `filter` is the one that is folded, and has changed by adds only, which are added to
+    /// this fold: a later one of the same filter takes its place.
     pub fn is_of(&self, filter: &Filter) -> bool {
         let journals = journals();
         let journal = journals.by_address.get(&address(filter));
-        journal.is_some_and(|journal| Arc::ptr_eq(&journal.pulse, &self.pulse))
+        journal.is_some_and(|journal| journal.fold.ptr_eq(&Arc::downgrade(&self.folded)))
     }
 
     /// The folded filter. No add may come while the caller holds it.

@@ -1,7 +1,7 @@
 //! Filters in files: `splitbloom build`, `push`, `pull`, `merge` and `info`.
 
 use crate::tool::{tool, tool_on, url, Folder, Runs};
-use splitbloom_harness::Server;
+use splitbloom_harness::{add_items, load_chunks, scan_dump, Server};
 use std::fs;
 
 const SEED: &str = "0123456789abcdef";
@@ -163,6 +163,23 @@ fn a_damaged_file_leaves_nothing_behind() {
     assert_eq!(db.ask("GET key"), "$value");
     assert_eq!(db.ask("DBSIZE"), ":1");
     assert!(!folder.names().iter().any(|name| name.contains("union") || name.contains("part")));
+}
+
+#[test]
+fn a_filter_that_is_itself_being_loaded_is_not_copied() {
+    let (server, other, folder) = (Server::start(), Server::start(), Folder::new());
+    let mut db = server.connect();
+    db.run("BF.RESERVE whole 0.01 3000000");
+    add_items(&mut db, "whole", 0..300_000);
+    let chunks = scan_dump(&mut db, "whole");
+    load_chunks(&mut db, "part", &chunks[..chunks.len() - 1]);
+    let (file, to) = (folder.path("part.sbf"), url(&other));
+    for command in [["pull", "part", "-o", &file], ["pull", "part", "--to", &to]] {
+        let error = tool_on(&server, &command).error(6);
+        assert!(error.contains("being loaded"), "{error}");
+    }
+    assert_eq!(other.connect().ask("DBSIZE"), ":0");
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
 }
 
 #[test]

@@ -57,6 +57,20 @@ fn add(filter: &mut PartitionedFilter, numbers: Range<u64>) {
     add_until_acknowledged(filter, numbers, BATCH, 0, |_| ());
 }
 
+#[test]
+fn a_follower_that_knows_one_node_outlives_it() {
+    let mut cluster = Cluster::form(3, 1);
+    let mut filter = reserved(&cluster);
+    add(&mut filter, 0..1_000);
+    let node = cluster.urls()[0].clone().into_connection_info().expect("an address");
+    let keys = Keys::Partitioned(Name::new(NAME.as_bytes()).expect("no brace"), partitions());
+    let follower = Follower::start(vec![node], Topology::Cluster, keys).expect("a thread");
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    cluster.kill(0);
+    add(&mut filter, 1_000..2_000);
+    eventually("it follows the others", || has_all(&follower, 0..2_000));
+}
+
 /// The owner of a slot, and another primary.
 fn source_and_target(cluster: &Cluster, slot: u16) -> (Node, Node) {
     let owners = try_owners(&mut cluster.nodes()[0].connect()).expect("a healthy cluster");

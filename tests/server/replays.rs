@@ -103,6 +103,8 @@ fn refusals() -> Vec<(Vec<Command>, &'static str)> {
     }
     for (line, reason) in [
         ("BF.RESERVE k 0 100 SEED 00112233aabbccdd", "ERR error rate"),
+        ("BF.RESERVE k 0.01 100 EXPANSION 2 SEED 00112233aabbccdd NEWWORD", "ERR syntax error"),
+        ("CF.RESERVE k 100 NEWWORD ERROR 0.01 SEED 00112233aabbccdd", "ERR syntax error"),
         ("BF.INSERT k NEWWORD 1 SEED 00112233aabbccdd ITEMS hidden", "ERR syntax error"),
         ("BF.INSERT k NOCREATE ITEMS hidden", "ERR not found"),
         ("BF.INSERT k AT 1 ITEMS hidden", "ERR a window is missing"),

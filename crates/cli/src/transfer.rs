@@ -119,21 +119,27 @@ pub struct Outgoing<'a> {
     from: &'a mut OneKey,
     family: Family,
     iterator: i64,
+    /// Whether a chunk of ours came last that does not end a whole filter.
+    is_open: bool,
     /// What is sent in place of the filter.
     copy: Option<&'a ShrunkCopy>,
 }
 
 impl<'a> Outgoing<'a> {
     pub fn new(from: &'a mut OneKey, family: Family) -> Self {
-        Self { from, family, iterator: 0, copy: None }
+        Self { from, family, iterator: 0, is_open: false, copy: None }
     }
 
     /// The same of a copy.
     pub fn of_copy(from: &'a mut OneKey, copy: &'a ShrunkCopy) -> Self {
-        Self { from, family: Family::Bloom, iterator: 0, copy: Some(copy) }
+        Self { copy: Some(copy), ..Self::new(from, Family::Bloom) }
     }
 
     /// The next piece; nothing after the last one.
+    ///
+    /// # Errors
+    /// Also if the filter is not whole: SCANDUMP ends early where another filter has the key by
+    /// now, or the filter was emptied or shrunk.
     pub fn next_piece(&mut self) -> Result<Option<Piece>, Error> {
         let (name, iterator) = (self.family.command("SCANDUMP"), self.iterator);
         let scan = |key: &[u8]| cmd(&name).arg(key).arg(iterator).take();
@@ -141,12 +147,20 @@ impl<'a> Outgoing<'a> {
             None => self.from.ask(Retry::Yes, scan)?,
             Some(ShrunkCopy(copy)) => {
                 let commands = |_: &[u8]| vec![scan(copy), expire(copy)];
-                self.from.transact(Retry::Yes, commands)?.swap_remove(0)
+                let replies = self.from.transact(Retry::Yes, commands)?;
+                replies.into_iter().next().unwrap_or(Value::Nil)
             }
         };
         let no_chunk = |_| Error::Contents("SCANDUMP returned no chunk".into());
-        let (iterator, bytes) = from_redis_value(reply).map_err(no_chunk)?;
+        let (iterator, bytes): (i64, Vec<u8>) = from_redis_value(reply).map_err(no_chunk)?;
+        if iterator == 0 && self.is_open {
+            let text = "the filter was replaced, emptied or shrunk while it was copied, or is \
+                        itself being loaded";
+            return Err(Error::Contents(text.into()));
+        }
         self.iterator = iterator;
+        let ends_whole = |chunk: Chunk<'_>| chunk.ends_whole();
+        self.is_open = is_chunk(&bytes) && !Chunk::parse(&bytes).is_ok_and(ends_whole);
         Ok(Some(Piece { iterator, bytes }).filter(|_| iterator != 0))
     }
 }

@@ -40,6 +40,11 @@ impl Connections {
         self.seeds.iter().map(Address::of)
     }
 
+    /// How to connect to a node.
+    pub fn info_of(&self, address: &Address) -> ConnectionInfo {
+        address.like(&self.seeds[0])
+    }
+
     /// The nodes with a connection, and those that the caller named.
     pub fn known(&self) -> Vec<Address> {
         self.nodes.keys().cloned().chain(self.seeds()).collect()

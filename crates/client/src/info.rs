@@ -24,10 +24,11 @@ impl Info {
             let value = number_of(reply, name);
             value.ok_or_else(|| Error::Unexpected(format!("no {name} in {reply:?}")))
         };
-        self.capacity += field("Capacity")?;
-        self.bytes += field("Size")?;
-        self.sub_filters += field("Number of filters")?;
-        self.items += field("Number of items inserted")?;
+        let add = |sum: &mut u64, name| field(name).map(|value| *sum = sum.saturating_add(value));
+        add(&mut self.capacity, "Capacity")?;
+        add(&mut self.bytes, "Size")?;
+        add(&mut self.sub_filters, "Number of filters")?;
+        add(&mut self.items, "Number of items inserted")?;
         Ok(())
     }
 }

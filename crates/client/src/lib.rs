@@ -279,8 +279,9 @@ impl PartitionedFilter {
         let mut replies = self.link.ask(Retry::Yes, requests);
         let existing = replies.split_off(keys.len());
         for ((key, reply), exists) in keys.iter().zip(&mut replies).zip(existing) {
-            if let (Ok(_), Err(error)) = (&reply, must_exist(key, exists)) {
-                *reply = Err(error);
+            let is_no_filter = |error: &Error| error.to_string().starts_with("NOFILTER ");
+            if reply.as_ref().err().is_none_or(is_no_filter) {
+                must_exist(key, exists).unwrap_or_else(|error| *reply = Err(error));
             }
         }
         in_order(&groups, replies)

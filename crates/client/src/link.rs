@@ -21,6 +21,12 @@ use std::mem::take;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// The end of a period that begins now. One without an end is taken for ten years.
+pub(super) fn deadline(period: Duration) -> Instant {
+    const LONGEST: Duration = Duration::from_secs(315_360_000);
+    Instant::now() + period.min(LONGEST)
+}
+
 /// The pause before a retry.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -140,6 +146,11 @@ impl Link {
         self.patience = patience;
     }
 
+    /// How to connect to the nodes of the cluster.
+    pub fn nodes(&self) -> impl Iterator<Item = ConnectionInfo> + '_ {
+        self.owners.nodes().map(|node| self.connections.info_of(node))
+    }
+
     /// The node that owns a slot, as far as this knows.
     pub fn owner(&self, slot: u16) -> Option<Address> {
         self.owners.of(slot).cloned()
@@ -163,7 +174,7 @@ impl Link {
     /// Returns the replies in the order of the requests.
     pub fn receive_all(&mut self, retry: Retry, sent: Sent) -> Vec<Result<Value, Error>> {
         let Sent { requests, first } = sent;
-        let deadline = Instant::now() + self.patience;
+        let deadline = deadline(self.patience);
         let mut replies: Vec<Option<Result<Value, Error>>> = Vec::new();
         replies.resize_with(requests.len(), || None);
         let mut round = first;
@@ -329,6 +340,8 @@ impl Link {
         }
         let slots = redis::cmd("CLUSTER").arg("SLOTS").get_packed_command();
         let mut candidates = self.connections.known();
+        let others = self.owners.nodes().filter(|node| !candidates.contains(node));
+        candidates.extend(others.cloned().collect::<Vec<_>>());
         let first = self.look_ups % candidates.len().max(1);
         candidates.rotate_left(first);
         self.look_ups += 1;

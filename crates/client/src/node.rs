@@ -67,7 +67,7 @@ impl Address {
     }
 
     /// The settings to connect to this node, given those of another node of the cluster.
-    fn like(&self, other: &ConnectionInfo) -> ConnectionInfo {
+    pub fn like(&self, other: &ConnectionInfo) -> ConnectionInfo {
         if *self == Self::of(other) {
             return other.clone(); // which may be a socket of this machine
         }

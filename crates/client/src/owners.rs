@@ -3,14 +3,19 @@
 use super::node::{Address, NO_HOST};
 use redis::Value;
 use splitbloom_partition::SLOTS;
+use std::collections::BTreeSet;
 
 #[derive(Default)]
-pub(super) struct Owners(Vec<Option<Address>>);
+pub(super) struct Owners {
+    of_slots: Vec<Option<Address>>,
+    /// All nodes with slots, and their replicas: when an owner is gone, these know the next one.
+    nodes: BTreeSet<Address>,
+}
 
 impl Owners {
     /// One node that owns all slots.
     pub fn all(owner: Address) -> Self {
-        Self(vec![Some(owner); usize::from(SLOTS)])
+        Self { of_slots: vec![Some(owner); usize::from(SLOTS)], nodes: BTreeSet::new() }
     }
 
     /// Parses the reply to `CLUSTER SLOTS`: for each range its first and last slot, the primary,
@@ -27,41 +32,56 @@ impl Owners {
         let Value::Array(ranges) = reply else {
             return None;
         };
-        let mut owners = vec![None; usize::from(SLOTS)];
+        let (mut of_slots, mut nodes) = (vec![None; usize::from(SLOTS)], BTreeSet::new());
         for range in ranges {
             let Value::Array(range) = range else {
                 return None;
             };
-            let [Value::Int(first), Value::Int(last), Value::Array(primary), ..] = range.as_slice()
+            let [Value::Int(first), Value::Int(last), primary, replicas @ ..] = range.as_slice()
             else {
                 return None;
             };
-            let [host, Value::Int(port), rest @ ..] = primary.as_slice() else {
-                return None;
-            };
-            let host = match text(host)? {
-                NO_HOST => ip(rest).unwrap_or(""),
-                host => host,
-            };
-            let host = if host.is_empty() { asked.host() } else { host };
-            let owner = Address::new(host, u16::try_from(*port).ok()?);
+            let owner = address(primary, asked)?;
+            nodes.insert(owner.clone());
+            nodes.extend(replicas.iter().filter_map(|replica| address(replica, asked)));
             let slots = usize::try_from(*first).ok()?..=usize::try_from(*last).ok()?;
-            owners.get_mut(slots)?.fill(Some(owner));
+            of_slots.get_mut(slots)?.fill(Some(owner));
         }
         // A node that has left its cluster knows no owners.
-        owners.iter().any(Option::is_some).then_some(Self(owners))
+        of_slots.iter().any(Option::is_some).then_some(Self { of_slots, nodes })
     }
 
     pub fn of(&self, slot: u16) -> Option<&Address> {
-        self.0.get(usize::from(slot))?.as_ref()
+        self.of_slots.get(usize::from(slot))?.as_ref()
+    }
+
+    /// The nodes of the cluster, primaries and replicas.
+    pub fn nodes(&self) -> impl Iterator<Item = &Address> {
+        self.nodes.iter()
     }
 
     /// Sets the owner of one slot.
     pub fn set(&mut self, slot: u16, owner: Address) {
-        if let Some(place) = self.0.get_mut(usize::from(slot)) {
+        if let Some(place) = self.of_slots.get_mut(usize::from(slot)) {
             *place = Some(owner);
         }
     }
+}
+
+/// The address of a node in a reply to `CLUSTER SLOTS`.
+fn address(node: &Value, asked: &Address) -> Option<Address> {
+    let Value::Array(node) = node else {
+        return None;
+    };
+    let [host, Value::Int(port), rest @ ..] = node.as_slice() else {
+        return None;
+    };
+    let host = match text(host)? {
+        NO_HOST => ip(rest).unwrap_or(""),
+        host => host,
+    };
+    let host = if host.is_empty() { asked.host() } else { host };
+    Some(Address::new(host, u16::try_from(*port).ok()?))
 }
 
 /// Whether the node that sent this reply to `CLUSTER NODES` owns any slot. On its own line, slots
@@ -123,6 +143,8 @@ mod tests {
              *3\r\n:3\r\n:16383\r\n*3\r\n$0\r\n\r\n:9\r\n$1\r\nk\r\n",
         );
         let mut owners = owners.expect("owners");
+        let nodes = [("a", 7), ("asked", 9), ("b", 8)].map(|(host, port)| Address::new(host, port));
+        assert!(owners.nodes().eq(&nodes), "replicas, too");
         assert_eq!(owners.of(0), Some(&Address::new("a", 7)));
         assert_eq!(owners.of(1), Some(&Address::new("a", 7)));
         assert_eq!(owners.of(2), None);

@@ -229,7 +229,8 @@ impl Cut {
         wording: Wording,
         mut replies: Vec<Result<Value, Error>>,
     ) -> Result<Vec<bool>, Error> {
-        let existing = replies.split_off(self.lens.len());
+        // First, as lookups in a key that does not exist may be refused.
+        self.check(replies.split_off(self.lens.len()))?;
         let mut of_pieces = Vec::with_capacity(self.lens.len());
         for (len, reply) in self.lens.iter().zip(replies) {
             of_pieces.push(match wording {
@@ -237,7 +238,6 @@ impl Cut {
                 Wording::Separate => booleans(reply?, *len)?,
             });
         }
-        self.check(existing)?;
         let Some(piece_of) = &self.piece_of else {
             return Ok(of_pieces.concat());
         };

@@ -1,6 +1,7 @@
 //! How far the replicas are, and waiting for them.
 
 use super::connections::Connections;
+use super::link::deadline;
 use super::node::Address;
 use super::owners::owns_slots;
 use redis::{RedisResult, Value};
@@ -31,7 +32,7 @@ impl Connections {
     /// compares with it the offsets that the replicas have acknowledged; `WAIT` makes them
     /// acknowledge now instead of once a second.
     pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
-        let deadline = Instant::now() + timeout;
+        let deadline = deadline(timeout);
         let mut all = true;
         for address in self.unconfirmed() {
             match self.is_on_replicas(&address, replicas, deadline) {

@@ -8,6 +8,9 @@ use std::ops::RangeInclusive;
 /// The most hashes in one reply, and their number without COUNT: with 16 bytes each a reply is at
 /// most 1 MiB, as a chunk of BF.SCANDUMP is.
 pub const MAX_CHANGES: u64 = 1 << 16;
+/// The most positions after ALSO: of a filter with a partition in each slot. Each add to a filter
+/// that is followed reads what each waiting client waits for.
+const MAX_OTHERS: usize = 1 << 14;
 
 /// How long a client may wait, in milliseconds; 0 is for ever. At most ten years: a server adds it
 /// to its clock in 64 bits.
@@ -102,6 +105,7 @@ pub fn parse_changes<'a>(words: &'a [&'a [u8]]) -> Result<Following<'a>, WordsEr
                 following.block = Some(number_within(value()?, BLOCK, errors)?);
             }
             b"ALSO" if rest.len() == 0 => return Err(WordsError::WrongArity),
+            b"ALSO" if rest.len() > MAX_OTHERS => return Err(WordsError::TooManyPositions),
             b"ALSO" => {
                 following.others = rest.as_slice();
                 following.others.iter().try_for_each(|word| Position::parse(word).map(drop))?;

@@ -72,6 +72,8 @@ pub enum WordsError {
     CountRange,
     BadBlock,
     BlockRange,
+    /// More than 16384 positions after ALSO.
+    TooManyPositions,
     /// An unknown word.
     Syntax,
 }

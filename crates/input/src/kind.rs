@@ -87,7 +87,10 @@ pub enum Doubt {
 /// # Errors
 /// They belong to no items.
 pub fn check(first: &[u8], framing: Framing) -> Result<Vec<Doubt>, Contents> {
-    if let Some((_, what, program)) = OTHERS.iter().find(|(magic, ..)| begins(first, magic)) {
+    // Pieces of a fixed width may begin with any two bytes.
+    let is_fixed = matches!(framing, Framing::Fixed(_));
+    let is_it = |magic: &[u8]| begins(first, magic) && (magic.len() > 2 || !is_fixed);
+    if let Some((_, what, program)) = OTHERS.iter().find(|(magic, ..)| is_it(magic)) {
         return Err(Contents::Packed(what, program));
     }
     if first.starts_with(FILTER) {
@@ -96,7 +99,7 @@ pub fn check(first: &[u8], framing: Framing) -> Result<Vec<Doubt>, Contents> {
     if first.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
         return Err(Contents::Packed("a tar archive", "tar -xOf"));
     }
-    if matches!(framing, Framing::Fixed(_)) {
+    if is_fixed {
         return Ok(Vec::new());
     }
     if UTF_16.iter().any(|mark| first.starts_with(mark)) {

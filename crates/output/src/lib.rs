@@ -109,17 +109,24 @@ fn temporary_name() -> Builder<'static, 'static> {
 fn unnamed(folder: &Path) -> io::Result<File> {
     use rustix::fs::{open, Mode, OFlags};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    Ok(open(folder, flags, Mode::RUSR | Mode::WUSR)?.into())
+    let file = File::from(open(folder, flags, Mode::RUSR | Mode::WUSR)?);
+    // Without /proc it could not be given a name.
+    std::fs::metadata(name_of(&file))?;
+    Ok(file)
+}
+
+/// What open(2) recommends to link a file by: by the descriptor itself only root may.
+#[cfg(target_os = "linux")]
+fn name_of(file: &File) -> String {
+    use std::os::fd::AsRawFd as _;
+    format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
 /// Gives a file without a name this one.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{linkat, AtFlags, CWD};
-    use std::os::fd::AsRawFd as _;
-    // What open(2) recommends: by the descriptor itself only root may link.
-    let name = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(linkat(CWD, name, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    Ok(linkat(CWD, name_of(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 #[cfg(not(target_os = "linux"))]

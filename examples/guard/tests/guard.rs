@@ -115,8 +115,10 @@ async fn a_product_is_not_acknowledged_while_the_filter_refuses_it() {
     let id = product(PRODUCTS);
     assert!(!stage.service.create(id, "refused").await.expect("a product"));
     set("0").exec(&mut stage.cache).expect("the cache");
-    eventually("it is found", || async { stage.service.find(id).await.is_ok_and(|it| it.is_some()) })
-        .await;
+    eventually("it is found", || async {
+        stage.service.find(id).await.is_ok_and(|it| it.is_some())
+    })
+    .await;
     assert!(stage.service.create(product(PRODUCTS + 1), "taken").await.expect("a product"));
 }
 

@@ -167,6 +167,32 @@ fn a_filter_is_shrunk_by_one_client_at_a_time() {
     panic!("the second client never came before the end");
 }
 
+/// On a server that wakes no client when a key is renamed, the first one goes on.
+#[test]
+fn two_clients_that_shrink_a_filter_by_two_names_lose_nothing() {
+    let server = Server::start();
+    let (mut db, mut other) = (server.connect(), server.connect());
+    reserve_large(&mut db, "k");
+    other.run("CLIENT SETNAME other");
+    let (mut next, mut is_sent) = (ITEMS, false);
+    shrink_while(server.connect(), "k", 3_000_000, || {
+        if !is_sent && db.info_number("clients", "blocked_clients") > 0 {
+            db.run("RENAME k k2");
+            other.send(["BF.SHRINK", "k2", "CAPACITY", "3000000"]);
+            eventually("it has come", || {
+                let clients = db.run("CLIENT LIST").text();
+                let has_come = |line: &str| line.contains("=other ") && line.contains("bf.shrink");
+                clients.lines().any(has_come)
+            });
+            db.run("RENAME k2 k");
+            is_sent = true;
+        }
+        add_items(&mut db, "k", next..next + 200);
+        next += 200;
+    });
+    assert_eq!(missing_items(&mut db, "k", 0..next), 0);
+}
+
 #[test]
 fn a_client_that_leaves_leaves_the_filter_as_it_was() {
     let server = Server::start();

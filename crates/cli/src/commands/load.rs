@@ -139,7 +139,7 @@ impl Arguments {
         // Of a missing filter, BF.CARD may be an error.
         if found.is_some() {
             for card in filter.ask_each(Retry::Yes, |key| cmd("BF.CARD").arg(key).clone()) {
-                items += from_redis_value::<u64>(card?).unwrap_or(0);
+                items = from_redis_value::<u64>(card?).unwrap_or(0).saturating_add(items);
             }
         }
         if found.is_some() && (items >= done.new || creation::forgets(filter)?) {

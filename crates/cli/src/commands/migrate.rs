@@ -347,12 +347,10 @@ fn each_key(
 /// Whether a URL has a database: `redis://host/1`, `unix:///path?db=1`.
 fn names_database(url: &str) -> bool {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     match scheme {
-        "unix" => rest.contains("db="),
-        _ => {
-            let path = rest.split(['?', '#']).next().unwrap_or_default();
-            path.split_once('/').is_some_and(|(_, number)| !number.is_empty())
-        }
+        "unix" | "redis+unix" | "valkey+unix" => query.split('&').any(|it| it.starts_with("db=")),
+        _ => path.split_once('/').is_some_and(|(_, number)| !number.is_empty()),
     }
 }
 
@@ -362,10 +360,12 @@ mod tests {
 
     #[test]
     fn a_url_may_name_a_database() {
-        for url in ["redis://h:1/2", "rediss://:p@h/0", "unix:///s?db=1"] {
+        for url in ["redis://h:1/2", "rediss://:p@h/0", "unix:///s?db=1", "redis+unix:///s?db=1"] {
             assert!(names_database(url), "{url}");
         }
-        for url in ["redis://h:1", "redis://h:1/", "redis://h?protocol=resp3", "unix:///s"] {
+        for url in
+            ["redis://h:1", "redis://h:1/", "redis://h?protocol=resp3", "unix:///s", "unix:///db=1"]
+        {
             assert!(!names_database(url), "{url}");
         }
     }

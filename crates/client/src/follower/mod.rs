@@ -29,13 +29,14 @@ mod protocol_tests;
 mod reply;
 mod worker;
 
+use crate::link::deadline;
 use crate::{Error, Keys, Topology};
 use copy::Copy;
 use redis::ConnectionInfo;
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use worker::Worker;
 
 /// Follows one filter. Dropping it ends its thread, within a second.
@@ -143,7 +144,7 @@ impl Follower {
 
     /// Waits until there is a copy, at most for `timeout`. Returns whether there is.
     pub fn wait_until_ready(&self, timeout: Duration) -> bool {
-        let deadline = Instant::now() + timeout;
+        let deadline = deadline(timeout);
         self.copy().wait_until_ready(deadline)
     }
 

@@ -6,7 +6,7 @@ use super::Source;
 use crate::link::{Link, Request};
 use crate::node::{Address, Timeouts};
 use crate::{command, on, Error, Retry, Topology};
-use redis::Value;
+use redis::{ConnectionInfo, Value};
 use splitbloom_filter::codec::{is_chunk, load_chunk, Chunk};
 use splitbloom_filter::{AddError, Filter, SizeLimit};
 use splitbloom_partition::slot_of;
@@ -63,6 +63,8 @@ impl Part {
 pub(super) struct Worker {
     copy: Arc<Copy>,
     source: Source,
+    /// The nodes of the cluster, one of which may have to replace those that the caller named.
+    nodes: Vec<ConnectionInfo>,
     parts: Vec<Part>,
     is_published: bool,
     /// Whether a key was missing the last time, by a node of a cluster that its slot may have left.
@@ -84,7 +86,8 @@ impl Worker {
             None => keys.map(Part::new).collect(),
         };
         let last_fetch = (Instant::now(), Duration::ZERO);
-        Self { copy, source, parts, is_published, was_missing: false, last_fetch }
+        let nodes = Vec::new();
+        Self { copy, source, nodes, parts, is_published, was_missing: false, last_fetch }
     }
 
     /// Follows until the follower is dropped.
@@ -134,8 +137,10 @@ impl Worker {
     /// Connects, and follows until something fails.
     fn follow(&mut self) -> Result<(), Error> {
         let Source { servers, topology, .. } = self.source.clone();
+        let servers = [servers, self.nodes.clone()].concat();
         let link = Link::with(servers, topology, Timeouts::OF_NODE, Some(NAME));
         let mut link = link.map_err(Error::Unreachable)?;
+        self.nodes = link.nodes().collect();
         link.set_patience(PATIENCE);
         let (mut swept_at, mut sweep) = (Instant::now(), SWEEP_OF_IDLE);
         while !self.copy.is_stopped() {

@@ -287,6 +287,8 @@ impl BlockedBloom {
         };
         let end = insert();
         self.keep(tally);
+        // A part of a copy may lack what its original has counted.
+        self.fill.set_items(self.fill.items());
         end
     }
 

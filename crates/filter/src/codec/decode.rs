@@ -67,6 +67,13 @@ impl<'a> Chunk<'a> {
         self.next == END
     }
 
+    /// Whether it is the last chunk of a filter that was whole when it was written: one that was
+    /// itself being loaded says so at its end.
+    pub fn ends_whole(&self) -> bool {
+        const OF_WHOLE: [u8; 13] = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        self.is_last() && self.records.ends_with(&OF_WHOLE)
+    }
+
     /// Reads the records up to the end, of a chunk for `filter` as it is.
     fn arrivals(
         &self,

@@ -73,6 +73,7 @@ impl From<io::Error> for FileError {
 struct Chain {
     chunks: u64,
     next: u64,
+    is_whole: bool,
 }
 
 impl Chain {
@@ -83,6 +84,7 @@ impl Chain {
         let is_next = chunk.start == self.next && chunk.next > chunk.start && chunk.next <= END;
         ensure(is_next, refused(DecodeError::Order))?;
         self.next = chunk.next;
+        self.is_whole = chunk.ends_whole();
         self.chunks += 1;
         Ok(())
     }
@@ -119,9 +121,9 @@ impl<W: Write> FileWriter<W> {
     /// Ends the file, and returns what it was written to.
     ///
     /// # Errors
-    /// `Cut` if the last chunk has not come; `Io`.
+    /// `Cut` if the last chunk has not come, or is of a filter that was not whole; `Io`.
     pub fn finish(mut self) -> Result<W, FileError> {
-        ensure(self.chain.next == END, FileError::Cut)?;
+        ensure(self.chain.is_whole, FileError::Cut)?;
         self.put(&0u32.to_le_bytes())?;
         let checksum = self.hash.digest();
         self.put(&checksum.to_le_bytes())?;
@@ -188,7 +190,7 @@ impl<R: Read> FileReader<R> {
         let mut checksum = [0; 8];
         self.take(&mut checksum)?;
         ensure(u64::from_le_bytes(checksum) == expected, FileError::Checksum)?;
-        ensure(self.chain.next == END, FileError::Cut)?;
+        ensure(self.chain.is_whole, FileError::Cut)?;
         ensure(self.from.read(&mut [0])? == 0, FileError::Excess)
     }
 

@@ -26,6 +26,7 @@ use crate::table::entries::Entries;
 use crate::table::page::Page;
 use crate::table::parse::Pages;
 use crate::table::path::Path;
+use crate::table::plan::MAX_WRITTEN;
 use crate::table::record::PageRecord;
 use crate::table::table::Table;
 use crate::table::totals::Totals;
@@ -154,7 +155,9 @@ impl Table {
             return Ok(Page::saturated(depth, payload));
         }
         let part = Page::of(&self.plan_now(), start, depth, &mut entries, 1, newest)?;
-        // What fits in a page fits in a part of it.
+        // What fits in a page fits in a part of it, unless short entries of a forged page were
+        // lengthened into more than a page may have.
+        let part = part.filter(|part| part.len() <= MAX_WRITTEN);
         Ok(part.unwrap_or_else(|| Page::saturated(depth, newest)))
     }
 }

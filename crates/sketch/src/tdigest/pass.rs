@@ -14,9 +14,13 @@ use std::f64::consts::PI;
 pub(super) fn join(nodes: &Nodes, compression: Compression, joined: &mut Nodes) {
     let mut normalizer = normalizer(nodes, compression);
     while !join_within(nodes, normalizer, compression.most_joined(), joined) {
-        normalizer /= 2.0;
+        normalizer = if normalizer < LEAST_NORMALIZER { 0.0 } else { normalizer / 2.0 };
     }
 }
+
+/// 2^-118: a smaller factor joins what 0 joins. A positive q (1 - q) is at least 2^-54, and weights
+/// are below 2^63.
+const LEAST_NORMALIZER: f64 = 1.0 / (1u128 << 118) as f64;
 
 /// The result of a pass over `nodes`.
 ///

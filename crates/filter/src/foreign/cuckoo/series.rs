@@ -22,6 +22,8 @@ const WORD_SLOTS: u64 = 8;
 /// segments as the bits of a sub-filter are. Slots that are all empty need not be allocated.
 pub struct CuckooSeries {
     shape: Shape,
+    /// The sum over its layers.
+    slots: u64,
     segments: Segments,
     occupied: u64,
     /// The sum of the weights of the layers of all occupied slots. At most 2^60: in each of at most
@@ -32,9 +34,11 @@ pub struct CuckooSeries {
 impl CuckooSeries {
     /// Empty slots, which take no memory. The shape must have been checked.
     pub(crate) fn new(shape: Shape) -> Self {
+        let slots = shape.slots();
         Self {
             shape,
-            segments: Segments::new(shape.slots().div_ceil(WORD_SLOTS), SEGMENT_WORDS),
+            slots,
+            segments: Segments::new(slots.div_ceil(WORD_SLOTS), SEGMENT_WORDS),
             occupied: 0,
             weight: 0,
         }
@@ -47,7 +51,7 @@ impl CuckooSeries {
 
     /// Slots of all layers, in use or not.
     pub fn slots(&self) -> u64 {
-        self.shape.slots()
+        self.slots
     }
 
     /// Copies of items: slots in use. They are counted here, because the number that RedisBloom
