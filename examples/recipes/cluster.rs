@@ -21,11 +21,9 @@ return redis.call('PERSIST', KEYS[2])";
 /// Sends a command for each partition, and counts the replies that are 1.
 fn each(filter: &mut PartitionedFilter, command: impl Fn(&[u8]) -> Cmd) -> Result<u64, Error> {
     let replies = filter.ask_each(Retry::No, command).into_iter();
-    let is_one = |reply| matches!(reply, Value::Int(1) | Value::Boolean(true));
     let count = |reply: Result<Value, Error>| match reply {
-        // As 0, with `bf.missing-key error`.
-        Err(Error::Refused(text)) if text.starts_with("NOFILTER") => Ok(0),
-        reply => reply.map(|reply| u64::from(is_one(reply))),
+        Err(Error::Refused(text)) if text.starts_with("NOFILTER") => Ok(0), // a lost partition
+        reply => Ok(u64::from(matches!(reply?, Value::Int(1) | Value::Boolean(true)))),
     };
     replies.map(count).sum()
 }
