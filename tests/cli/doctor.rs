@@ -33,8 +33,7 @@ fn a_good_server_needs_no_advice() {
 
 #[test]
 fn filters_of_other_modules_are_found() {
-    let server = Server::configured(&GOOD);
-    let mut db = server.connect();
+    let (server, mut db) = Server::configured(&GOOD).with_client();
     let sample = dumped().next().expect("a sample");
     sample.restore(&mut db);
     db.run("BF.ADD ours x");
@@ -54,8 +53,8 @@ fn a_server_without_the_module_is_wrong_and_the_advice_is_how_to_load_it() {
 
 #[test]
 fn a_server_that_evicts_filters_is_found() {
-    let server = Server::configured(&[&GOOD[..], &["maxmemory 1gb"]].concat());
-    let mut db = server.connect();
+    let (server, mut db) =
+        Server::configured(&[&GOOD[..], &["maxmemory 1gb"]].concat()).with_client();
     db.run("CONFIG SET maxmemory-policy allkeys-lru");
     assert_finds(&examined(&server), 2, ["wrong", "memory", "allkeys-lru: any filter may be"]);
     db.run("CONFIG SET maxmemory-policy volatile-lru");

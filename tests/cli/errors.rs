@@ -5,8 +5,7 @@ use splitbloom_harness::Server;
 
 #[test]
 fn every_kind_of_failure_has_its_exit_code() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("CONFIG SET requirepass secret");
     let info = || tool_on(&server, &["info", "users"]);
     let message = info().env("SPLITBLOOM_PASSWORD", "secret").error(6);

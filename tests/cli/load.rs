@@ -104,8 +104,7 @@ fn packed_files_one_after_another_are_one_input() {
 
 #[test]
 fn a_filter_that_exists_is_left_as_it_is_and_differences_are_told() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE seen 0.01 1000");
     let load = |words: &[&str]| {
         let run = tool_on(&server, &[&["load", "seen"], words].concat()).run_with(b"a\n");

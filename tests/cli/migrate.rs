@@ -3,7 +3,7 @@
 use crate::redisbloom::{self, Filter};
 use crate::tool::{tool, url, Folder, Runs};
 use splitbloom_harness::samples::{Sample, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
-use splitbloom_harness::{Options, Server, Specimens};
+use splitbloom_harness::{Server, Specimens};
 use std::process::Command;
 
 fn migrate(from: &str, to: &str, words: &[&str]) -> Command {
@@ -92,16 +92,11 @@ fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
 }
 
-/// A server with the module for sketches.
-fn with_sketches() -> Server {
-    Server::with(Options { with_sketches: true, ..Options::default() })
-}
-
 #[test]
 fn sketches_of_all_types_move_with_their_expiry_and_a_check_compares_them() {
-    let (old, new) = (with_sketches(), with_sketches());
+    let (old, new) = (Server::with_sketches(&[]), Server::with_sketches(&[]));
     let (mut from, mut to) = (old.connect(), new.connect());
-    for command in [
+    from.run_all([
         "BF.ADD filter a",
         "CMS.INITBYDIM counts 100 3",
         "CMS.INCRBY counts a 5 b 2",
@@ -114,9 +109,7 @@ fn sketches_of_all_types_move_with_their_expiry_and_a_check_compares_them() {
         "TDIGEST.CREATE times",
         "TDIGEST.ADD times 1 2 3",
         "PEXPIRE counts 500000000",
-    ] {
-        from.run(command);
-    }
+    ]);
     let run = |words: &[&str]| migrate(&url(&old), &url(&new), words).run();
     let missing = "0 filters are equal, 1 are missing or different; \
                    0 sketches are equal, 5 are missing or different\n";
@@ -128,9 +121,7 @@ fn sketches_of_all_types_move_with_their_expiry_and_a_check_compares_them() {
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
     assert!((1..=500_000_000).contains(&to.run("PTTL counts").integer()));
 
-    for command in ["CMS.INCRBY counts a 1", "TOPK.ADD top b", "DEL times", "SET recent text"] {
-        to.run(command);
-    }
+    to.run_all(["CMS.INCRBY counts a 1", "TOPK.ADD top b", "DEL times", "SET recent text"]);
     for words in [&["--check"][..], &[]] {
         let run = run(words);
         assert_eq!(run.code, 1, "{run:?}");
@@ -147,7 +138,7 @@ fn sketches_of_all_types_move_with_their_expiry_and_a_check_compares_them() {
 
 #[test]
 fn sketches_that_the_new_server_refuses_are_named_and_counted() {
-    let (old, new) = (with_sketches(), Server::start());
+    let (old, new) = (Server::with_sketches(&[]), Server::start());
     let mut from = old.connect();
     from.run("CMS.INITBYDIM counts 100 3");
     from.run("BF.ADD filter a");
@@ -164,9 +155,7 @@ fn a_check_names_what_is_missing_or_different() {
     let [old, new] = exact();
     let work = Folder::new();
     let mut from = old.connect();
-    for command in ["BF.MADD seen a b c", "CF.ADD bag a", "BF.MADD other a b"] {
-        from.run(command);
-    }
+    from.run_all(["BF.MADD seen a b c", "CF.ADD bag a", "BF.MADD other a b"]);
     OF_VALKEY_BLOOM[0].under("came").restore(&mut from);
     let items = work.file("items", b"a\nb\nc\nd\n");
     let check = |words: &[&str]| migrate(&url(&old), &url(&new), &[&["--check"], words].concat());
@@ -183,9 +172,7 @@ fn a_check_names_what_is_missing_or_different() {
     assert_eq!(check(&[]).prints(), all);
     assert_eq!(check(&[&items]).prints(), all);
     let mut to = new.connect();
-    for command in ["DEL bag other", "BF.MADD other a d", "BF.ADD seen d"] {
-        to.run(command);
-    }
+    to.run_all(["DEL bag other", "BF.MADD other a d", "BF.ADD seen d"]);
     let run = check(&[&items]).run();
     assert_eq!(run.stdout, "1 filters are equal, 3 are missing or different\n", "{run:?}");
     for line in [
@@ -210,8 +197,7 @@ fn kind(sample: &Sample) -> &'static str {
 
 #[test]
 fn filters_of_redisbloom_and_valkey_bloom_answer_as_they_did_once_they_have_moved() {
-    let new = Server::start();
-    let mut to = new.connect();
+    let (new, mut to) = Server::start().with_client();
     let came = OF_VALKEY_BLOOM[0].under("came");
     let mut filters: Vec<Filter> =
         ALL.iter().map(|one| Filter::of(one, kind(one), &mut to)).collect();
@@ -235,8 +221,7 @@ fn filters_of_redisbloom_and_valkey_bloom_answer_as_they_did_once_they_have_move
 
 #[test]
 fn a_filter_that_changes_while_it_is_copied_is_not_there_afterwards() {
-    let new = Server::start();
-    let mut to = new.connect();
+    let (new, mut to) = Server::start().with_client();
     let mut changing = Filter::of(&GROWING, "MBbloom--", &mut to);
     changing.items += 1;
     let old = redisbloom::start(vec![changing, Filter::of(&CUCKOO, "MBbloomCF", &mut to)]);

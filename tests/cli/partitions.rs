@@ -66,8 +66,7 @@ fn a_load_without_parameters_creates_every_partition() {
 fn a_key_that_is_lost_while_items_are_looked_up_or_added_is_an_error() {
     let keys: [&[&str]; 3] = [&[], &["--partitions=1"], &["--partitions=4"]];
     for (command, keys) in ["check", "load"].iter().flat_map(|it| keys.map(|keys| (it, keys))) {
-        let server = Server::start();
-        let mut db = server.connect();
+        let (server, mut db) = Server::start().with_client();
         tool_on(&server, &[&["load", "users", "--capacity=100"], keys].concat()).prints();
         let mut child = tool_on(&server, &[&[command, "users"], keys].concat())
             .stdin(Stdio::piped())

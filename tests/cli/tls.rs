@@ -56,8 +56,7 @@ fn a_server_is_trusted_for_its_certificate_and_a_client_for_its_own() {
         "tls-auth-clients yes".to_owned(),
     ];
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-    let server = Server::configured(&settings);
-    let mut db = server.connect();
+    let (server, mut db) = Server::configured(&settings).with_client();
     db.run("CONFIG SET requirepass secret");
     let file = certificates.work.file("items", b"a\nb\n");
     let url = format!("rediss://127.0.0.1:{port}");

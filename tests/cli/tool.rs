@@ -2,10 +2,8 @@
 
 use splitbloom_harness::{tool_path, Server};
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, thread};
+use std::{fs, thread};
 
 /// The tool with these arguments, in an environment that names no server.
 pub fn tool(arguments: &[&str]) -> Command {
@@ -29,21 +27,16 @@ pub fn url(server: &Server) -> String {
 }
 
 /// A folder for the files of one test.
-pub struct Folder(PathBuf);
+pub struct Folder(splitbloom_harness::Folder);
 
 impl Folder {
     pub fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("splitbloom-cli-{}-{number}", std::process::id());
-        let path = env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("the temporary folder is writable");
-        Self(path)
+        Self(splitbloom_harness::Folder::fresh())
     }
 
     /// The path of a file in it.
     pub fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().expect("UTF-8").to_owned()
+        self.0.path().join(name).to_str().expect("UTF-8").to_owned()
     }
 
     /// A file of this contents. Returns its path.
@@ -55,18 +48,11 @@ impl Folder {
 
     /// The names of all files in it.
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).expect("the folder is readable");
+        let entries = fs::read_dir(self.0.path()).expect("the folder is readable");
         let names = entries.map(|entry| entry.expect("an entry").file_name());
         let mut names: Vec<String> = names.map(|name| name.into_string().expect("UTF-8")).collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Whatever cannot be removed is harmless in the temporary folder.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -62,12 +62,9 @@ fn slots_migrate_atomically_while_filters_change() {
         false => (&nodes[1], &nodes[0], &nodes[2]),
     };
     let (mut from, mut to) = (source.connect(), target.connect());
-    for setting in OTHER_SETTINGS {
-        to.run(setting);
-    }
+    to.run_all(OTHER_SETTINGS);
     // It gets the same commands in the same order, and none of its slots move.
-    let twin = Server::start();
-    let mut twin = twin.connect();
+    let (_server, mut twin) = Server::start().with_client();
     create_filters(&mut from);
     create_filters(&mut twin);
     let mut writers = Writers::start(source.port, &BUSY, PACE);

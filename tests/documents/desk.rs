@@ -29,7 +29,11 @@ pub struct Desk {
 
 impl Desk {
     pub fn for_readers_of(document: &str) -> Desk {
-        let desk = Desk { document: document.to_owned(), server: server(), other: OnceCell::new() };
+        let desk = Desk {
+            document: document.to_owned(),
+            server: Server::with_sketches(&[]),
+            other: OnceCell::new(),
+        };
         fs::create_dir_all(desk.folder().join("bin")).expect("a folder");
         for entry in fs::read_dir(root()).expect("the repository") {
             let entry = entry.expect("an entry");
@@ -89,7 +93,7 @@ impl Desk {
         if !text.contains("6380") {
             return text;
         }
-        let other = self.other.get_or_init(server);
+        let other = self.other.get_or_init(|| Server::with_sketches(&[]));
         text.replace("6380", &other.port().to_string())
     }
 
@@ -189,11 +193,6 @@ impl Desk {
             )),
         }
     }
-}
-
-/// A server with both modules.
-fn server() -> Server {
-    Server::with(Options { with_sketches: true, ..Options::default() })
 }
 
 /// The client that comes with the server.

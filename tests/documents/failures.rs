@@ -1,7 +1,7 @@
 //! The recipes' programs while their server fails, and while two of them replace one filter.
 
 use super::{examples, root};
-use splitbloom_harness::{eventually, python, Connection, Options, Port, Server};
+use splitbloom_harness::{eventually, python, Connection, Port, Server};
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Output, Stdio};
 use std::{env, fs};
@@ -165,8 +165,7 @@ fn check(fault: &str, outputs: &[(&str, Output)]) {
 
 /// A server with the filters that the programs leave.
 fn server_with_filters() -> (Server, String) {
-    let settings = Options::settings(&["loading-process-events-interval-bytes 1024"]);
-    let server = Server::with(Options { with_sketches: true, ..settings });
+    let server = Server::with_sketches(&["loading-process-events-interval-bytes 1024"]);
     let address = format!("127.0.0.1:{}", server.port());
     for program in BUILDERS {
         let outputs = run(&[program], &format!("redis://{address}"));
@@ -190,9 +189,9 @@ fn no_recipe_denies_what_exists_or_spoils_a_filter_while_its_server_fails() {
     let filters = |db: &mut Connection| FILTERS.map(|key| db.digest(key));
     let (before, keys) = (filters(&mut db), lasting(&mut db));
     for fault in FAULTS {
-        fault.begin.iter().for_each(|command| drop(db.run(command)));
+        db.run_all(fault.begin);
         let outputs = run(&IMPATIENT, &format!("redis://{}{address}", fault.user));
-        fault.end.iter().for_each(|command| drop(db.run(command)));
+        db.run_all(fault.end);
         check(fault.name, &outputs);
         assert_eq!(filters(&mut db), before, "{}", fault.name);
         assert!(lasting(&mut db).is_subset(&keys), "{}: {keys:?}", fault.name);
@@ -225,8 +224,7 @@ fn no_recipe_denies_what_exists_while_its_server_loads() {
 
 #[test]
 fn recipes_print_the_same_with_each_protocol_decoded_replies_and_what_a_missing_key_is() {
-    let server = Server::with(Options { with_sketches: true, ..Options::default() });
-    let mut db = server.connect();
+    let (server, mut db) = Server::with_sketches(&[]).with_client();
     for (options, missing) in OPTIONS.iter().zip(["empty", "error", "error", "empty"]) {
         db.run(&format!("CONFIG SET bf.missing-key {missing}"));
         for program in PROGRAMS {
@@ -241,7 +239,7 @@ fn recipes_print_the_same_with_each_protocol_decoded_replies_and_what_a_missing_
 
 #[test]
 fn a_value_of_another_type_keeps_no_recipe_from_the_right_answer() {
-    let server = Server::with(Options { with_sketches: true, ..Options::default() });
+    let server = Server::with_sketches(&[]);
     let mut db = server.connect();
     for key in FILTERS.iter().chain(&["row:42", "absent:42", "{ids}:lock", "example:feed:7"]) {
         db.run(&format!("LPUSH {key} value"));

@@ -2,13 +2,15 @@
 
 use super::root;
 use pulldown_cmark::{Event, Parser, Tag};
+use splitbloom_harness::Folder;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 #[test]
 fn documents_in_a_package_link_only_to_what_it_contains() {
-    let folder = env::temp_dir().join(format!("splitbloom-documents-{}", std::process::id()));
+    let folder = Folder::fresh();
+    let folder = folder.path().join("documents");
     let packed = Command::new(root().join("scripts/package-documents")).arg(&folder).status();
     assert!(packed.is_ok_and(|status| status.success()));
     let files = files_below(&folder);
@@ -28,7 +30,6 @@ fn documents_in_a_package_link_only_to_what_it_contains() {
         }
     }
     assert!(links > 50, "{links}");
-    fs::remove_dir_all(folder).expect("our own folder");
 }
 
 /// The links of a document to files.

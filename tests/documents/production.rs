@@ -5,15 +5,13 @@
 use super::{blocks, root};
 use splitbloom_client::{Follower, Keys, Topology};
 use splitbloom_harness::{
-    eventually, module_path, patient, server_path, tool_path, Connection, Port,
+    eventually, module_path, patient, server_path, tool_path, Connection, Folder, Port,
 };
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::Duration;
-use std::{env, thread};
 
 /// More than a full synchronization takes, which begins after five seconds.
 const SOON: Duration = Duration::from_secs(60);
@@ -55,7 +53,7 @@ const COMMANDS: [(&str, &str); 24] = [
 /// A running process of the server under test, or a sentinel.
 struct Site {
     process: Child,
-    folder: PathBuf,
+    folder: Folder,
     port: Port,
 }
 
@@ -71,18 +69,14 @@ impl Site {
 
     /// Starts the process with this text, in a folder of its own and on this port.
     fn start(text: &str, port: Port) -> Site {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("splitbloom-production-{}-{number}", std::process::id());
-        let folder = env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("the temporary folder is writable");
+        let folder = Folder::fresh();
         let lines = text.lines().map(|line| match line.split_once(' ') {
             Some(("port", _)) => format!("port {}\n", port.number()),
-            Some(("dir", _)) => format!("dir {}\n", folder.display()),
+            Some(("dir", _)) => format!("dir {}\n", folder.path().display()),
             Some(("loadmodule", _)) => format!("loadmodule {}\n", module_path().display()),
             _ => format!("{line}\n"),
         });
-        fs::write(folder.join("server.conf"), lines.collect::<String>()).expect("a file");
+        fs::write(folder.configuration(), lines.collect::<String>()).expect("a file");
         let process = launch(&folder);
         Site { process, folder, port }
     }
@@ -98,7 +92,7 @@ impl Site {
     /// Waits until the server has loaded its data.
     fn wait_until_it_answers(&mut self) {
         eventually("the server answers", || {
-            assert!(!self.has_ended(), "it does not start:\n{}", self.log());
+            assert!(!self.has_ended(), "it does not start:\n{}", self.folder.log());
             let db = self.try_login("admin", "admin-password");
             db.is_some_and(|mut db| db.ask("DBSIZE").starts_with(':'))
         });
@@ -117,7 +111,7 @@ impl Site {
     /// A connection of this user.
     fn login(&self, user: &str) -> Connection {
         let db = self.try_login(user, &format!("{user}-password"));
-        db.unwrap_or_else(|| panic!("{user} cannot log in:\n{}", self.log()))
+        db.unwrap_or_else(|| panic!("{user} cannot log in:\n{}", self.folder.log()))
     }
 
     /// Whether it is a replica in sync with its primary. A sentinel that changes the role of a
@@ -126,10 +120,6 @@ impl Site {
         let db = self.try_login("admin", "admin-password");
         let info = db.and_then(|mut db| db.try_call(["INFO", "replication"]).ok());
         info.is_some_and(|info| info.text().contains("master_link_status:up"))
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
     /// What the doctor finds as the administrator. It must be all well.
@@ -153,17 +143,21 @@ impl Drop for Site {
         let _ = self.process.kill();
         let _ = self.process.wait();
         if thread::panicking() {
-            eprintln!("the log of the server on port {}:\n{}", self.port.number(), self.log());
+            eprintln!(
+                "the log of the server on port {}:\n{}",
+                self.port.number(),
+                self.folder.log()
+            );
         }
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-fn launch(folder: &Path) -> Child {
-    let configuration = folder.join("server.conf");
+fn launch(folder: &Folder) -> Child {
+    let configuration = folder.configuration();
     let text = fs::read_to_string(&configuration).expect("a file");
     let is_sentinel = text.contains("\nsentinel monitor ");
-    let log = File::options().create(true).append(true).open(folder.join("log")).expect("a log");
+    let log =
+        File::options().create(true).append(true).open(folder.path().join("log")).expect("a log");
     let errors = log.try_clone().expect("a second handle");
     let mut command = Command::new(server_path());
     command.arg(configuration).args(is_sentinel.then_some("--sentinel")).stdin(Stdio::null());
@@ -184,17 +178,14 @@ fn is_valkey() -> bool {
 
 /// An administrator's filters, and those of others.
 fn fill(site: &Site) {
-    let mut db = site.login("admin");
-    for line in [
+    site.login("admin").run_all([
         "BF.RESERVE seen:k 0.01 100",
         "CF.RESERVE seen:c 100",
         "CF.ADD seen:c a",
         "BF.RESERVE other 0.01 100",
         "SADD names alice",
         "SADD splitbloom:watched seen:k",
-    ] {
-        db.run(line);
-    }
+    ]);
 }
 
 #[test]
@@ -325,15 +316,12 @@ fn a_replica_that_lacks_an_item_exits_and_copies_everything_when_it_starts_again
     let follow = format!("replicaof 127.0.0.1 {}\n", primary.port.number());
     let mut replica = Site::server(&follow);
     eventually("the replica follows", || replica.follows());
-    let mut there = replica.login("admin");
-    for line in
-        ["CONFIG SET replica-read-only no", "SET seen:k text", "CONFIG SET replica-read-only yes"]
-    {
-        there.run(line);
-    }
+    let read_only = "CONFIG SET replica-read-only";
+    let lines = [&format!("{read_only} no"), "SET seen:k text", &format!("{read_only} yes")];
+    replica.login("admin").run_all(lines);
     primary.login("writer").run("BF.ADD seen:k a");
     eventually("the replica exits", || replica.has_ended());
-    assert!(replica.log().contains("refused bf.reserve from the replication stream"));
+    assert!(replica.folder.log().contains("refused bf.reserve from the replication stream"));
     replica.restart();
     eventually("the replica follows again", || replica.follows());
     assert_eq!(replica.login("reader").ask("BF.EXISTS seen:k a"), ":1");

@@ -47,9 +47,7 @@ fn what_names_one_type_of_filters_names_all() {
 fn the_script_that_removes_the_filters_leaves_none() {
     let desk = Desk::for_readers_of("docs/install.md");
     let mut db = desk.server().connect();
-    for command in ["BF.ADD bloom a", "CF.ADD counting a", "SET text a"] {
-        db.run(command);
-    }
+    db.run_all(["BF.ADD bloom a", "CF.ADD counting a", "SET text a"]);
     OF_VALKEY_BLOOM[0].under("came").restore(&mut db);
     let text = fs::read_to_string(root().join("docs/install.md")).expect("a document");
     let blocks = blocks::of(&text);

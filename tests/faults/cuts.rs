@@ -48,8 +48,7 @@ fn a_replica_survives_cuts_of_full_syncs() {
 fn survive_cuts(sync: &str, load: &str, seed: u64) {
     println!("{sync}, {load}");
     let cuts = times(8, 100);
-    let primary = Server::configured(&[sync, NO_BACKLOG]);
-    let mut here = primary.connect();
+    let (primary, mut here) = Server::configured(&[sync, NO_BACKLOG]).with_client();
     Specimens::create(&mut here);
     here.run("SAVE");
     let copy = fs::metadata(primary.folder().join("dump.rdb")).expect("a snapshot").len();
@@ -131,8 +130,7 @@ fn read_stable_items(db: &mut Connection, is_over: &AtomicBool) -> u64 {
 
 #[test]
 fn a_replica_resumes_from_the_backlog_after_a_cut() {
-    let primary = Server::configured(&["repl-backlog-size 64mb"]);
-    let mut here = primary.connect();
+    let (primary, mut here) = Server::configured(&["repl-backlog-size 64mb"]).with_client();
     Specimens::create(&mut here);
     let link = Link::to(primary.port());
     let replica = primary.replica_through(link.port(), &[]);
@@ -149,8 +147,7 @@ fn a_replica_resumes_from_the_backlog_after_a_cut() {
         eventually("it is continued", || continued() >= cut);
     }
     writers.stop();
-    primary.wait_for(&replica);
-    assert_eq!(here.digest_of_everything(), replica.connect().digest_of_everything());
+    primary.assert_equal(&replica);
     assert_eq!(here.info("stats", "sync_full"), "1");
     assert_eq!(here.info_number("stats", "sync_partial_ok") as u64, cuts);
     assert_eq!(count_found(&mut replica.connect(), STABLE, 0..STABLE_ITEMS, item), STABLE_ITEMS);

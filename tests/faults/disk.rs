@@ -53,12 +53,12 @@ fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
 
 #[test]
 fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() {
-    let mut server = Server::configured(&[
+    let (mut server, mut db) = Server::configured(&[
         "appendonly yes",
         "appendfsync everysec",
         "auto-aof-rewrite-percentage 0",
-    ]);
-    let mut db = server.connect();
+    ])
+    .with_client();
     db.run("BF.RESERVE k 0.001 200000");
     db.run("CF.RESERVE counting 100");
     limit(server.process(), Resource::FileSize, Some(ROOM));

@@ -10,8 +10,7 @@ const SHAPE: &str = "0.000001 1000 NONSCALING";
 
 #[test]
 fn a_journal_without_memory_ends_and_the_add_succeeds() {
-    let server = server_with_failpoints(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with_failpoints(&[]).with_client();
     db.run(&format!("BF.RESERVE k {SHAPE}"));
     db.run(&format!("BF.RESERVE other {SHAPE}"));
     add_items(&mut db, "k", 0..100);
@@ -32,8 +31,7 @@ fn a_journal_without_memory_ends_and_the_add_succeeds() {
 
 #[test]
 fn after_a_panic_in_an_add_a_follower_has_all_or_fetches() {
-    let server = server_with_failpoints(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with_failpoints(&[]).with_client();
     db.run(&format!("BF.RESERVE k {SHAPE}"));
     let mut follower = Follower::default();
     for call in 0..60 {
@@ -53,8 +51,7 @@ fn after_a_panic_in_an_add_a_follower_has_all_or_fetches() {
 
 #[test]
 fn a_panic_in_a_command_that_has_waited_is_its_reply() {
-    let server = server_with_failpoints(&[]);
-    let mut db = server.connect();
+    let (server, mut db) = server_with_failpoints(&[]).with_client();
     db.run(&format!("BF.RESERVE k {SHAPE}"));
     let blocked = |server: &Server| server.connect().info_number("clients", "blocked_clients");
     for call in 0..9 {

@@ -2,29 +2,22 @@
 //! other settings.
 
 use crate::times;
-use splitbloom_harness::{delete_items, Connection, Family, Random, Server};
-
-/// Other defaults, and a limit that every filter exceeds.
-const OTHER_SETTINGS: [&str; 4] =
-    ["bf.error-rate 0.2", "bf.initial-size 7", "bf.expansion-factor 4", "bf.max-filter-bytes 1"];
+use splitbloom_harness::{delete_items, Connection, Family, Random, Server, OTHER_SETTINGS};
 
 const DATABASES: u64 = 3;
 const KEYS: u64 = 5;
 
 #[test]
 fn keyspace_commands_leave_equal_digests_on_a_replica() {
-    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let (primary, mut db) = Server::configured(&["appendonly yes", "appendfsync no"]).with_client();
     let mut replica = primary.replica(&OTHER_SETTINGS);
-    let mut db = primary.connect();
     let mut random = Random::seeded(23);
     let mut others = 0;
     for _ in 0..times(4, 40) {
         for _ in 0..200 {
             others += u64::from(!random_command(&mut db, &mut random).is_error());
         }
-        primary.wait_for(&replica);
-        let digest = db.digest_of_everything();
-        assert_eq!(replica.connect().digest_of_everything(), digest);
+        let digest = primary.assert_equal(&replica);
         db.run("DEBUG RELOAD");
         assert_eq!(db.digest_of_everything(), digest);
         db.run("DEBUG LOADAOF");
@@ -64,9 +57,8 @@ fn random_command(db: &mut Connection, random: &mut Random) -> splitbloom_harnes
 
 #[test]
 fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
-    let primary = Server::configured(&["bf.error-rate 0.000001"]);
+    let (primary, mut db) = Server::configured(&["bf.error-rate 0.000001"]).with_client();
     let replica = primary.replica(&OTHER_SETTINGS);
-    let mut db = primary.connect();
     // Each item is new to these filters, and to counting filters too.
     let counting = match primary.dialect().has_unprefixed_settings() {
         true => "cf.error-rate",
@@ -98,10 +90,8 @@ fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
                   redis.call('BF.MADD', KEYS[2], 'e', 'f') \
                   return redis.call('BF.RESERVE', KEYS[2], 0.01, 100)";
     assert!(db.call(["EVAL", script, "2", "l", "n"]).is_error());
-    primary.wait_for(&replica);
-    let mut there = replica.connect();
-    assert_eq!(db.digest_of_everything(), there.digest_of_everything());
-    there.converse(&[
+    primary.assert_equal(&replica);
+    replica.connect().converse(&[
         ("BF.MEXISTS full a b c", "[:1, :1, :0]"),
         ("EXISTS k l", ":0"),
         ("BF.CARD m", ":3"),
@@ -113,9 +103,8 @@ fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
 
 #[test]
 fn copies_stay_independent_across_saves_and_on_a_replica() {
-    let primary = Server::start();
+    let (primary, mut db) = Server::start().with_client();
     let replica = primary.replica(&OTHER_SETTINGS);
-    let mut db = primary.connect();
     for (family, reserve) in [
         (Family::Bloom, "BF.RESERVE k 0.001 300000"),
         (Family::Bloom, "BF.RESERVE k 0.001 100"),

@@ -36,8 +36,7 @@ fn read(db: &mut Connection, family: Family, key: &str) -> Option<u64> {
 /// Reloads a server of many keys while another client asks again and again; the sum of what `ask`
 /// counts must not be zero.
 fn ask_while_loading(ask: impl Fn(&mut Connection) -> u64 + Sync) -> Server {
-    let server = Server::configured(&SLOW);
-    let mut db = server.connect();
+    let (server, mut db) = Server::configured(&SLOW).with_client();
     fill(&mut db);
     let digest = db.digest_of_everything();
     let is_over = AtomicBool::new(false);
@@ -85,8 +84,7 @@ fn an_error_of_a_command_without_a_key_is_no_loss_while_a_file_loads() {
 
 #[test]
 fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
-    let primary = Server::configured(&["repl-backlog-size 16kb"]);
-    let mut here = primary.connect();
+    let (primary, mut here) = Server::configured(&["repl-backlog-size 16kb"]).with_client();
     fill(&mut here);
     let link = Link::to(primary.port());
     let replica = primary.replica_through(link.port(), &[SLOW[0], "repl-diskless-load swapdb"]);
@@ -127,8 +125,7 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     }
     assert!(reads > 0, "no command arrived while the replica was loading");
     there.run("CONFIG SET key-load-delay 0");
-    primary.wait_for(&replica);
-    assert_eq!(here.digest_of_everything(), there.digest_of_everything());
+    primary.assert_equal(&replica);
     for (family, key) in READ {
         let missing = family.missing_items(&mut there, key, 0..ITEMS + 20_000);
         assert_eq!(missing, 0, "{key}");

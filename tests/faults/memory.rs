@@ -14,9 +14,8 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
             Family::Counting => 20_000,
         }
     }
-    let primary = Server::configured(&["maxmemory-policy allkeys-lru"]);
+    let (primary, mut db) = Server::configured(&["maxmemory-policy allkeys-lru"]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     let used = db.info_number("memory", "used_memory");
     db.run(&format!("CONFIG SET maxmemory {}", used + (16 << 20)));
     for number in 0..300 {
@@ -29,9 +28,8 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
     }
     assert!(db.info_number("stats", "evicted_keys") > 10);
     db.run("CONFIG SET maxmemory 0");
-    primary.wait_for(&replica);
+    primary.assert_equal(&replica);
     let mut there = replica.connect();
-    assert_eq!(db.digest_of_everything(), there.digest_of_everything());
     assert_eq!(db.info_number("bf", "bf_filters"), there.info_number("bf", "bf_filters"));
     for number in 0..300 {
         let key = format!("k{number}");
@@ -49,12 +47,12 @@ fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
         (Family::Bloom, "BF.RESERVE k 0.01 100", 400_000),
         (Family::Counting, "CF.RESERVE k 100", 400_000),
     ];
-    let server = Server::configured(&[
+    let (_server, mut db) = Server::configured(&[
         "lazyfree-lazy-expire yes",
         "lazyfree-lazy-eviction yes",
         "lazyfree-lazy-server-del yes",
-    ]);
-    let mut db = server.connect();
+    ])
+    .with_client();
     let baseline = db.info_number("bf", "bf_bytes_held");
     for ((family, creation, items), deletion) in FILTERS.into_iter().flat_map(|filter| {
         let deletions = ["UNLINK k", "PEXPIRE k 1", "RENAME small k", "FLUSHALL ASYNC"];
@@ -118,14 +116,14 @@ fn limit_memory(db: &mut Connection, room: i64) -> i64 {
 
 #[test]
 fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
-    let mut primary = Server::configured(&[
+    let (mut primary, mut db) = Server::configured(&[
         "maxmemory-policy noeviction",
         "appendonly yes",
         "appendfsync no",
         "auto-aof-rewrite-percentage 0",
-    ]);
+    ])
+    .with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     // Copies share what the original has, so that each item takes a page or segment of its own.
     Family::Counting.add_items(&mut db, "counting", 0..2_000_000);
     db.run("BF.INSERT window WINDOW 10000 ITEMS a");
@@ -178,9 +176,7 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
         assert!(found < kept + items / 20, "{head}: {found} for {kept}");
     }
     db.run("CONFIG SET maxmemory 0");
-    let digest = db.digest_of_everything();
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest_of_everything(), digest);
+    let digest = primary.assert_equal(&replica);
     drop(db);
     primary.restart();
     assert_eq!(primary.connect().digest_of_everything(), digest);
@@ -189,17 +185,16 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
 #[test]
 fn a_replica_and_a_file_take_a_whole_batch_whatever_their_limit() {
     // The limit is in the configuration, so it is there when the file is loaded.
-    let mut primary = Server::configured(&["appendonly yes", "appendfsync no", "maxmemory 8mb"]);
+    let (mut primary, mut db) =
+        Server::configured(&["appendonly yes", "appendfsync no", "maxmemory 8mb"]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     db.run("BF.RESERVE k 0.01 1000000000000");
     primary.wait_for(&replica);
     limit_memory(&mut replica.connect(), 1 << 20);
     db.run("CONFIG SET maxmemory 0");
     db.call(with_items("BF.PACKADD k LINES", 0..200_000));
     let digest = db.digest("k");
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest("k"), digest);
+    primary.assert_equal(&replica);
     drop(db);
     primary.restart();
     let mut db = primary.connect();
@@ -209,9 +204,9 @@ fn a_replica_and_a_file_take_a_whole_batch_whatever_their_limit() {
 
 #[test]
 fn a_server_that_evicts_stops_only_batches_that_take_megabytes() {
-    let primary = Server::configured(&["maxmemory-policy allkeys-lru", "maxmemory-samples 64"]);
+    let (primary, mut db) =
+        Server::configured(&["maxmemory-policy allkeys-lru", "maxmemory-samples 64"]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     for number in 0..3_000 {
         let words = [b"SET".to_vec(), format!("old:{number}").into_bytes(), vec![b'x'; 10_000]];
         db.call(words);
@@ -241,6 +236,5 @@ fn a_server_that_evicts_stops_only_batches_that_take_megabytes() {
     assert!((2..20).contains(&commands), "{commands} commands");
     assert_eq!(Family::Bloom.missing_items(&mut db, "k", 0..end), 0);
     db.run("CONFIG SET maxmemory 0");
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest("k"), db.digest("k"));
+    primary.assert_equal(&replica);
 }

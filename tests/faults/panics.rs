@@ -14,8 +14,7 @@ const INTERNAL: &str = "-ERR internal error, see the server's log";
 const MANY_CALLS: u64 = 500;
 
 fn server_with(settings: &[&str]) -> Server {
-    let server = server_with_failpoints(settings);
-    let mut db = server.connect();
+    let (server, mut db) = server_with_failpoints(settings).with_client();
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..ITEMS);
     db.run(&format!("CF.RESERVE {COUNTING} 100"));
@@ -59,8 +58,7 @@ fn at_every_call(
 
 #[test]
 fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
-    let server = server_with(&[]);
-    let mut db = server.connect();
+    let (server, mut db) = server_with(&[]).with_client();
     let copies = " a".repeat(MANY_CALLS as usize);
     db.run(&format!("CF.INSERT counted ITEMS{copies}"));
     db.run("BF.INSERT window WINDOW 9000 ITEMS a");
@@ -137,15 +135,14 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
 
 #[test]
 fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
-    let server = server_with(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with(&[]).with_client();
     for key in ["k", COUNTING] {
-        let payload = db.call(["DUMP", key]).bytes().to_vec();
+        let payload = db.dump(key);
         let restore = |db: &mut Connection, call| {
             db.run("DEL new");
-            let reply = db.call([b"RESTORE".as_slice(), b"new", b"0", &payload]);
-            assert!(call > 0 || reply.is_error(), "{reply}");
-            assert_eq!(db.line("EXISTS new").integer() == 1, !reply.is_error());
+            let reply = db.restore("new", &payload);
+            assert!(call > 0 || reply != "+OK", "{reply}");
+            assert_eq!(db.ask("EXISTS new") == ":1", reply == "+OK");
         };
         at_every_call(&mut db, "rdb_load", restore);
         at_every_call(&mut db, "copy", |db, call| {
@@ -154,9 +151,9 @@ fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
             assert!(call > 0 || reply.is_error(), "{reply}");
         });
         at_every_call(&mut db, "rdb_save", |db, _| {
-            let half = db.call(["DUMP", key]).bytes().to_vec();
-            let reply = db.call([b"RESTORE".as_slice(), b"half", b"0", &half, b"REPLACE"]);
-            assert!(reply.is_error() || half == payload, "half a filter was accepted");
+            let half = db.dump(key);
+            let is_taken = db.restore("half", &half) == "+OK";
+            assert!(!is_taken || half == payload, "half a filter was accepted");
         });
         for (entry, command) in
             [("digest", ["DEBUG", "DIGEST-VALUE", key]), ("mem_usage", ["MEMORY", "USAGE", key])]
@@ -175,8 +172,7 @@ fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
 
 #[test]
 fn the_server_survives_a_panic_in_an_event_or_a_timer() {
-    let server = server_with(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with(&[]).with_client();
     at_every_call(&mut db, "a server event", |db, _| {
         db.run("SWAPDB 0 1");
         db.run("SWAPDB 0 1");
@@ -185,15 +181,13 @@ fn the_server_survives_a_panic_in_an_event_or_a_timer() {
         db.run("DEL window");
         let before = db.info_number("bf", "bf_items_forgotten");
         // The window has passed before the timer can come.
-        for line in [
+        db.run_all([
             "CONFIG SET bf.inject-clock-offset 0",
             "MULTI",
             "BF.INSERT window WINDOW 1 ITEMS a",
             "CONFIG SET bf.inject-clock-offset 10000",
             "EXEC",
-        ] {
-            db.run(line);
-        }
+        ]);
         eventually("the timer comes, after a panic again", || {
             db.info_number("bf", "bf_items_forgotten") > before
         });
@@ -211,8 +205,7 @@ fn the_server_survives_a_panic_in_an_event_or_a_timer() {
 
 #[test]
 fn the_server_survives_a_panic_in_a_setting() {
-    let server = server_with(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with(&[]).with_client();
     for command in [
         "CONFIG GET bf.initial-size",
         "CONFIG GET bf.error-rate",
@@ -250,8 +243,7 @@ fn a_panic_in_a_saving_child_leaves_the_previous_file() {
         ),
     ];
     for (entry, command, in_progress, status, settings) in cases {
-        let mut server = server_with(&settings);
-        let mut db = server.connect();
+        let (mut server, mut db) = server_with(&settings).with_client();
         let written = |db: &mut Connection| {
             db.run(command);
             eventually("the child ends", || db.info("persistence", in_progress) == "0");
@@ -276,13 +268,11 @@ fn a_panic_in_a_saving_child_leaves_the_previous_file() {
 /// module reports.
 #[test]
 fn a_replica_that_exits_on_a_panic_in_a_load_restarts_and_catches_up() {
-    let primary = Server::start();
-    let mut here = primary.connect();
+    let (primary, mut here) = Server::start().with_client();
     here.run("BF.RESERVE k 0.01 100");
     add_items(&mut here, "k", 0..ITEMS);
     here.run("CF.INSERT counting ITEMS a a b");
-    let mut replica = server_with(&[]);
-    let mut there = replica.connect();
+    let (mut replica, mut there) = server_with(&[]).with_client();
     inject(&mut there, "rdb_load", 2);
     let follow = format!("REPLICAOF 127.0.0.1 {}", primary.port());
     there.run(&follow);
@@ -293,6 +283,5 @@ fn a_replica_that_exits_on_a_panic_in_a_load_restarts_and_catches_up() {
     replica.start_again();
     let mut there = replica.connect();
     there.run(&follow);
-    primary.wait_for(&replica);
-    assert_eq!(here.digest_of_everything(), there.digest_of_everything());
+    primary.assert_equal(&replica);
 }

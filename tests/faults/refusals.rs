@@ -5,13 +5,8 @@
 use crate::server_with_failpoints;
 use splitbloom_harness::{
     add_items, address_space, eventually, item, limit, missing_items, packed, words, Connection,
-    Family, Reply, Resource, Server,
+    Family, Reply, Resource, Server, APPEND_ONLY,
 };
-
-/// With `appendfsync no` every command that has been answered is in the file; otherwise writing may
-/// wait for the disk.
-const APPEND_ONLY: [&str; 3] =
-    ["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"];
 
 const NO_MEMORY: &str = "-ERR Insufficient memory to add item";
 
@@ -20,8 +15,7 @@ fn filters_of_any_legal_size_can_be_created_and_grow_with_little_memory() {
     /// Far more than the test needs, and far less than is reserved: a filter of 2^40 items has a
     /// terabyte of bits.
     const HEADROOM: u64 = 256 << 20;
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let process = server.process();
     limit(process, Resource::Memory, Some(address_space(process) + HEADROOM));
     for options in ["NONSCALING", "EXPANSION 1", "EXPANSION 32768"] {
@@ -49,9 +43,8 @@ const LARGE_BLOCK: u32 = 256;
 /// A server whose module can be refused large blocks, which Bloom filters have, and a replica that
 /// always gets them. For tables see `tables.rs`.
 fn servers_short_of_memory() -> (Server, Server) {
-    let primary = server_with_failpoints(&[]);
+    let (primary, mut db) = server_with_failpoints(&[]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     db.run(&format!("CONFIG SET bf.inject-refusal-from {LARGE_BLOCK}"));
     for key in ["huge", "copied"] {
         db.run(&format!("BF.RESERVE {key} 0.01 1099511627776"));
@@ -106,8 +99,7 @@ fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
         assert!(kept > BLOCKS, "{head}: {kept} items");
         assert_eq!(missing_items(&mut db, key, 0..kept), 0);
         assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before + new);
-        primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest(key), db.digest(key), "{head}");
+        primary.assert_equal(&replica);
     }
 }
 
@@ -130,9 +122,7 @@ fn a_replica_that_has_no_memory_for_some_items_says_which_filter_lacks_them() {
         allow_large_blocks(&mut there, i64::MAX);
         assert_eq!(there.info_number("bf", "bf_replays_refused"), refused);
         let key = command.split(' ').nth(1).expect("a key");
-        let log = replica.log();
-        let line = log.lines().find(|line| line.contains(&format!("key \"{key}\"")));
-        let line = line.unwrap_or_else(|| panic!("{log}"));
+        let line = replica.logged(&format!("key \"{key}\""));
         assert!(line.contains("Insufficient memory to add item"), "{line}");
     }
     assert_eq!(replica.log().matches("== CRITICAL ==").count(), commands.len());
@@ -158,21 +148,19 @@ fn a_union_that_finds_no_memory_changes_nothing() {
     }
     assert_eq!(db.ask("BF.MERGE one 1 other"), "+OK");
     assert_eq!(missing_items(&mut db, "one", 0..600), 0);
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest("one"), db.digest("one"));
+    primary.assert_equal(&replica);
 }
 
 #[test]
 fn a_key_comes_from_another_or_not_whichever_block_is_refused() {
-    let server = server_with_failpoints(&APPEND_ONLY);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with_failpoints(&APPEND_ONLY).with_client();
     let baseline = db.info("bf", "bf_bytes_held");
     let mut commands = Vec::new();
     for (family, donor) in [(Family::Bloom, "donor"), (Family::Counting, "counting-donor")] {
         family.add_items(&mut db, donor, 0..3);
         let (iterator, bytes) = family.scan_dump(&mut db, donor).remove(0);
         let load = family.loading("new", iterator, &bytes);
-        let payload = db.call(["DUMP", donor]).bytes().to_vec();
+        let payload = db.dump(donor);
         let restore = [b"RESTORE".as_slice(), b"new", b"0", &payload].map(<[u8]>::to_vec);
         let copy = words(&format!("COPY {donor} new"));
         commands.extend([copy, load, restore.to_vec()].map(|command| (donor, command)));

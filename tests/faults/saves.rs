@@ -50,8 +50,7 @@ impl Job {
     /// A server with a few filters of both families, all saved to its files.
     fn server(&self) -> Server {
         println!("{} {:?}", self.command, self.settings);
-        let server = Server::configured(self.settings);
-        let mut db = server.connect();
+        let (server, mut db) = Server::configured(self.settings).with_client();
         for key in 0..KEYS {
             let (family, key) = (Family::by_turns(key), format!("k{key}"));
             family.reserve(&mut db, &key);

@@ -21,8 +21,7 @@ fn kept_bytes(db: &mut Connection) -> String {
 fn a_slow_log_that_keeps_more_than_the_filler_hides_is_in_info_and_in_the_log_at_start() {
     for (bytes, is_warned_of) in [("1000", true), ("129", true), ("128", false), ("1", false)] {
         let length = format!("slowlog-max-len {bytes}");
-        let server = server_with_failpoints(&[INJECTED, &length]);
-        let mut db = server.connect();
+        let (server, mut db) = server_with_failpoints(&[INJECTED, &length]).with_client();
         let is_readable = lets_modules_read(&server);
         let kept = if is_readable { bytes } else { "128" };
         assert_eq!(kept_bytes(&mut db), kept);

@@ -76,7 +76,7 @@ const COMMANDS: [&str; 36] = [
 /// Replaces all keys by those of [`SKETCHES`].
 fn start_over(db: &mut Connection) {
     db.run("FLUSHALL");
-    SKETCHES.iter().for_each(|line| drop(db.run(line)));
+    db.run_all(SKETCHES);
 }
 
 /// More calls into the server, or blocks of memory, than any of these commands needs.
@@ -85,8 +85,7 @@ const MANY: u64 = 300;
 #[test]
 fn a_panic_in_a_command_on_sketches_is_an_error_reply_and_the_server_survives() {
     const INTERNAL: &str = "-ERR internal error, see the server's log";
-    let mut server = server_with(&[]);
-    let mut db = server.connect();
+    let (mut server, mut db) = server_with(&[]).with_client();
     for (protocol, command) in COMMANDS.iter().flat_map(|command| [(2, command), (3, command)]) {
         db.run(&format!("HELLO {protocol}"));
         let entry = command.split(' ').next().unwrap_or_default().to_lowercase();

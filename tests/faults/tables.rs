@@ -22,9 +22,8 @@ fn added(db: &mut Connection, command: &str, items: std::ops::Range<u64>) -> Vec
 #[test]
 fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicated() {
     const ITEMS: u64 = 5000;
-    let primary = server_with_failpoints(&[]);
+    let (primary, mut db) = server_with_failpoints(&[]).with_client();
     let replica = primary.replica(&["bf.max-filter-bytes 1"]);
-    let mut db = primary.connect();
     let from = format!("CONFIG SET bf.inject-refusal-from {BLOCKS_FROM}");
     db.run("CF.RESERVE k 1000 ERROR 0.0001");
     let mut gaps = 0;
@@ -42,16 +41,14 @@ fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicat
         for number in kept {
             assert_eq!(db.ask(&format!("CF.EXISTS k item:{number}")), ":1");
         }
-        primary.wait_for(&replica);
-        assert_eq!(db.digest("k"), replica.connect().digest("k"), "{command}");
+        primary.assert_equal(&replica);
     }
     assert!(gaps > 100, "some items find room after others did not: {gaps}");
 }
 
 #[test]
 fn a_deletion_that_finds_no_memory_changes_nothing() {
-    let server = server_with_failpoints(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with_failpoints(&[]).with_client();
     db.run("CF.RESERVE k 1000 ERROR 0.000001");
     db.run("CF.INSERT k ITEMS a a a a a b");
     // The pages of the two are common, so the first change needs a copy.
@@ -75,9 +72,8 @@ fn a_deletion_that_finds_no_memory_changes_nothing() {
 #[test]
 fn a_batch_for_a_bloom_filter_stops_where_its_table_finds_no_memory() {
     const ITEMS: u64 = 5000;
-    let primary = server_with_failpoints(&[]);
+    let (primary, mut db) = server_with_failpoints(&[]).with_client();
     let replica = primary.replica(&["bf.max-filter-bytes 1"]);
-    let mut db = primary.connect();
     db.run("BF.RESERVE table 0.0001 100");
     db.run("BF.RESERVE both 0.0001 1000");
     db.run(&format!("CONFIG SET bf.inject-refusal-from {BLOCKS_FROM}"));
@@ -92,17 +88,15 @@ fn a_batch_for_a_bloom_filter_stops_where_its_table_finds_no_memory() {
             assert!(!answers.iter().any(Reply::is_error) && !answers.is_empty());
             let kept = round * ITEMS..round * ITEMS + answers.len() as u64;
             assert_eq!(Family::Bloom.missing_items(&mut db, key, kept), 0, "{key}");
-            primary.wait_for(&replica);
-            assert_eq!(db.digest(key), replica.connect().digest(key), "{key}");
+            primary.assert_equal(&replica);
         }
     }
 }
 
 #[test]
 fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() {
-    let primary = server_with_failpoints(&[]);
+    let (primary, mut db) = server_with_failpoints(&[]).with_client();
     let replica = primary.replica(&["bf.max-filter-bytes 1"]);
-    let mut db = primary.connect();
     for (family, reserve) in [
         (Family::Bloom, "BF.RESERVE k 0.000000000001 100"),
         (Family::Bloom, "BF.RESERVE k 0.000000000001 10000"),
@@ -112,7 +106,7 @@ fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() 
         family.add_items(&mut db, "k", 0..300_000);
         let chunks = family.scan_dump(&mut db, "k");
         assert!(chunks.len() > 1, "{reserve}");
-        let payload = db.run("DUMP k").bytes().to_vec();
+        let payload = db.dump("k");
         let held = db.info_number("bf", "bf_bytes_held");
         db.run(&format!("CONFIG SET bf.inject-refusal-from {BLOCKS_FROM}"));
         for (iterator, bytes) in &chunks {
@@ -134,20 +128,19 @@ fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() 
         db.run("DEL l");
         for blocks in [0, 1, 10, 100] {
             allow_blocks(&mut db, blocks);
-            let restored = db.call([b"RESTORE".as_slice(), b"l", b"0", &payload]);
+            let restored = db.restore("l", &payload);
             allow_blocks(&mut db, i64::MAX as u64);
-            assert!(restored.is_error(), "{blocks}");
+            assert!(restored.starts_with('-'), "{blocks}");
         }
         assert_eq!(db.info_number("bf", "bf_bytes_held"), held, "{reserve}");
         allow_blocks(&mut db, 0);
-        assert_eq!(db.line("DUMP k").bytes(), payload);
+        assert_eq!(db.dump("k"), payload);
         let dump = format!("{} k 0", family.command("SCANDUMP"));
         assert_eq!(db.ask(&dump), "-ERR Insufficient memory to dump filter");
         assert_eq!(db.ask("SAVE"), "+OK");
         allow_blocks(&mut db, i64::MAX as u64);
         db.run("DEBUG RELOAD NOSAVE");
-        primary.wait_for(&replica);
-        assert_eq!(db.digest("k"), replica.connect().digest("k"));
+        primary.assert_equal(&replica);
         db.run("FLUSHALL");
     }
 }

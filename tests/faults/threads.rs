@@ -45,8 +45,7 @@ fn answers(db: &mut Connection, key: &str) -> Vec<String> {
 fn a_filter_is_saved_on_other_threads_while_commands_read_it_and_write_to_others() {
     let saver = env::var("SPLITBLOOM_SAVER").expect("SPLITBLOOM_SAVER is the path of the saver");
     let settings = [&*format!("loadmodule {saver}"), "save \"\""];
-    let mut server = Server::with(Options::settings(&settings));
-    let mut db = server.connect();
+    let (mut server, mut db) = Server::with(Options::settings(&settings)).with_client();
     for (key, reserve) in KINDS {
         db.run(reserve);
         add(&mut db, key, 0..50_000);

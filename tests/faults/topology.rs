@@ -28,8 +28,7 @@ struct Trio {
 
 impl Trio {
     fn start(pace: Pace) -> Trio {
-        let primary = Server::configured(&["repl-backlog-size 64mb"]);
-        let mut db = primary.connect();
+        let (primary, mut db) = Server::configured(&["repl-backlog-size 64mb"]).with_client();
         db.run("BF.RESERVE k 0.001 100");
         db.run("BF.RESERVE l 0.01 50 EXPANSION 1");
         db.run("CF.RESERVE m 100");

@@ -56,13 +56,6 @@ impl Clocked {
     }
 }
 
-fn rewrite_append_only_file(db: &mut Connection) {
-    db.run("BGREWRITEAOF");
-    eventually("the file is rewritten", || {
-        db.info("persistence", "aof_rewrite_in_progress") == "0"
-    });
-}
-
 fn forgotten(db: &mut Connection, key: &str) -> i64 {
     let info = db.run(&format!("BF.INFO {key} FULL"));
     info.field("Items forgotten").integer()
@@ -206,8 +199,7 @@ fn a_history_that_is_loaded_delays_a_sweep_also_on_a_promoted_replica() {
 fn a_write_to_a_key_in_use_changes_nothing_and_can_be_repeated() {
     const LATER: &str = "-TRYAGAIN the server is saving the key";
     // At a rate at which each item is new.
-    let server = server_with(&["bf.error-rate 0.000001"]);
-    let mut db = server.connect();
+    let (_server, mut db) = server_with(&["bf.error-rate 0.000001"]).with_client();
     db.run("BF.ADD source a");
     db.run("CF.RESERVE counting 1000 ERROR 0.000001");
     db.run("CF.ADD counting a");

@@ -16,7 +16,7 @@ fn a_replica_denies_nothing_that_its_primary_acknowledged() {
     let mut random = Random::seeded(number("SEED", 1));
     let mut acknowledged = Acknowledged::default();
     let mut db = primary.connect();
-    first_commands().for_each(|line| drop(db.run(&line)));
+    db.run_all(first_commands());
     // Filters that the first copy brings.
     play(&mut db, &mut random, &mut acknowledged, commands / 10);
     let link = Link::to(primary.port());
@@ -65,7 +65,7 @@ fn the_append_only_file_of_a_replica_has_all_that_its_primary_acknowledged() {
     let mut random = Random::seeded(number("SEED", 1) + 1);
     let mut acknowledged = Acknowledged::default();
     let mut db = primary.connect();
-    first_commands().for_each(|line| drop(db.run(&line)));
+    db.run_all(first_commands());
     play(&mut db, &mut random, &mut acknowledged, 5000);
     let mut replica = Server::with(Options::settings(&[
         "appendonly yes",

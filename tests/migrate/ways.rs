@@ -1,7 +1,7 @@
 //! The ways in which values come over from another server's module, into a server with both of
 //! ours.
 
-use splitbloom_harness::{eventually, Options, Server};
+use splitbloom_harness::Server;
 use std::fs;
 
 /// Moves all that `origin` has in each way that brings what its module saved, and hands each server
@@ -15,26 +15,17 @@ pub fn by_what_is_saved(origin: &Server, check: &mut dyn FnMut(&Server, &str)) {
     by_replica(origin, "no", check);
 }
 
-/// A server with both modules.
-pub fn ours(lines: &[&str]) -> Server {
-    Server::with(Options { with_sketches: true, ..Options::settings(lines) })
-}
-
 /// Moves by an append-only file of commands. They make values of ours: a filter has other false
 /// positives, and a top-k other random numbers.
 pub fn by_file_of_commands(origin: &Server) -> Server {
-    let server = ours(&["appendonly yes", "appendfsync no"]);
+    let server = Server::with_sketches(&["appendonly yes", "appendfsync no"]);
     with_files(server, origin, &["appendonlydir"])
 }
 
 fn by_rewritten_file(origin: &Server, preamble: &str, check: &mut dyn FnMut(&Server, &str)) {
     let mut db = origin.connect();
     db.run(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
-    db.run("BGREWRITEAOF");
-    eventually("the rewrite ends", || {
-        db.info("persistence", "aof_rewrite_in_progress") == "0"
-            && db.info("persistence", "aof_rewrite_scheduled") == "0"
-    });
+    db.rewrite_append_only_file();
     check(
         &by_file_of_commands(origin),
         &format!("rewritten append-only file, RDB preamble {preamble}"),
@@ -43,11 +34,11 @@ fn by_rewritten_file(origin: &Server, preamble: &str, check: &mut dyn FnMut(&Ser
 
 fn by_rdb_file(origin: &Server, check: &mut dyn FnMut(&Server, &str)) {
     origin.connect().run("SAVE");
-    check(&with_files(ours(&[]), origin, &["dump.rdb"]), "RDB file");
+    check(&with_files(Server::with_sketches(&[]), origin, &["dump.rdb"]), "RDB file");
 }
 
 fn by_dump_and_restore(origin: &Server, check: &mut dyn FnMut(&Server, &str)) {
-    let server = ours(&[]);
+    let server = Server::with_sketches(&[]);
     copy_all(origin, &server);
     check(&server, "DUMP and RESTORE");
 }
@@ -66,7 +57,7 @@ pub fn copy_all(from: &Server, to: &Server) {
 fn by_replica(origin: &Server, diskless: &str, check: &mut dyn FnMut(&Server, &str)) {
     let mut db = origin.connect();
     db.run(&format!("CONFIG SET repl-diskless-sync {diskless}"));
-    let replica = ours(&[&format!("replicaof 127.0.0.1 {}", origin.port())]);
+    let replica = Server::with_sketches(&[&format!("replicaof 127.0.0.1 {}", origin.port())]);
     origin.wait_for(&replica);
     replica.connect().run("REPLICAOF NO ONE");
     check(&replica, &format!("replica, diskless {diskless}"));

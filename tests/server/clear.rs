@@ -25,8 +25,7 @@ fn family(name: &str) -> Family {
 
 #[test]
 fn a_cleared_filter_has_the_digest_of_a_new_one_and_its_expiry() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for (name, words) in RESERVES {
         db.run("FLUSHALL");
         for key in ["k", "new"] {
@@ -55,8 +54,7 @@ fn a_cleared_filter_has_the_digest_of_a_new_one_and_its_expiry() {
 
 #[test]
 fn the_memory_of_a_large_filter_is_given_back() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for (name, reserve) in [("BF", "BF.RESERVE k 0.01 1000000"), ("CF", "CF.RESERVE k 100")] {
         db.run(reserve);
         let empty = db.info_number("bf", "bf_bytes_held");

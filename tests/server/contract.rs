@@ -2,7 +2,7 @@
 //! documentation; who may call it, and where the server refuses it.
 
 use crate::errors::WRONG_TYPE;
-use splitbloom_harness::{Connection, Family, Options, Reply, Server, Traces};
+use splitbloom_harness::{Connection, Family, Folder, Options, Reply, Server, Traces};
 use std::fs;
 
 /// A command as documented.
@@ -145,8 +145,7 @@ fn every_command_has_the_flags_categories_and_tips_of_the_contract_and_no_other(
 
 #[test]
 fn every_command_has_its_key_first_and_declares_its_access_or_says_that_it_has_none() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for row in &TABLE {
         let info = command_info(&mut db, row.name);
         let places = [&info[3], &info[4], &info[5]].map(Reply::integer);
@@ -177,8 +176,7 @@ fn create_keys(db: &mut Connection) {
 
 #[test]
 fn a_server_at_maxmemory_refuses_just_the_commands_that_may_take_memory() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     create_keys(&mut db);
     let before = Traces::of(&mut db);
     db.run("CONFIG SET maxmemory 1");
@@ -211,8 +209,7 @@ fn a_replica_refuses_just_the_commands_that_write() {
 
 #[test]
 fn every_command_on_a_value_of_another_type_is_an_error_that_changes_nothing() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     create_keys(&mut db);
     db.run("SET text a");
     let before = Traces::of(&mut db);
@@ -260,9 +257,8 @@ fn a_server_starts_with_rules_on_every_category_of_redisbloom_where_modules_have
     let categories = ["bloom", "cuckoo", "cms", "topk", "tdigest"];
     let rules = categories.map(|category| format!("+@{category} -@{category} +@{category}"));
     let user = format!("user app on nopass ~* {}", rules.join(" "));
-    let folder = std::env::temp_dir().join(format!("splitbloom-rules-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a folder for the file");
-    let file = folder.join("users.acl");
+    let folder = Folder::fresh();
+    let file = folder.path().join("users.acl");
     fs::write(&file, format!("{user}\n")).expect("the folder takes a file");
     let line = format!("aclfile {}", file.display());
     for setting in [user.as_str(), &line] {
@@ -271,11 +267,9 @@ fn a_server_starts_with_rules_on_every_category_of_redisbloom_where_modules_have
             assert!(log.contains("Unknown command or category name"), "{log}");
             continue;
         }
-        let server = Server::configured(&[setting]);
-        let mut app = server.connect();
+        let (_server, mut app) = Server::configured(&[setting]).with_client();
         app.converse(&[("AUTH app any", "+OK"), ("BF.ADD k a", ":1"), ("CF.ADD c a", ":1")]);
     }
-    fs::remove_dir_all(folder).expect("the folder can be removed");
 }
 
 #[test]
@@ -293,8 +287,7 @@ fn a_user_may_call_just_the_commands_for_which_it_has_access_to_the_key() {
 
 #[test]
 fn every_command_is_documented() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for row in &TABLE {
         let docs = db.line(&format!("COMMAND DOCS {}", row.name)).field(row.name);
         assert!(!docs.field("summary").text().is_empty(), "{}", row.name);

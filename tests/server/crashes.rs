@@ -4,8 +4,7 @@ use splitbloom_harness::Server;
 
 #[test]
 fn a_crash_report_has_the_modules_counters_and_nothing_that_it_asks_the_server_for() {
-    let mut server = Server::configured(&["crash-memcheck-enabled no"]);
-    let mut db = server.connect();
+    let (mut server, mut db) = Server::configured(&["crash-memcheck-enabled no"]).with_client();
     assert_eq!(db.info("bf", "bf_slow_log_argument_bytes"), "128");
     // The server closes the connection.
     let _ = db.try_call(["DEBUG", "SEGFAULT"]);

@@ -1,11 +1,7 @@
 //! What a command replicates, signals, and whether it breaks a WATCH: what took effect, once, and
 //! nothing else.
 
-use splitbloom_harness::{commands_in_append_only_file, Connection, Family, Server};
-
-/// With `appendfsync no` the file contains every command that has been answered.
-pub const APPEND_ONLY: [&str; 3] =
-    ["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"];
+use splitbloom_harness::{commands_in_append_only_file, Connection, Family, Server, APPEND_ONLY};
 
 /// Commands, in order, and what each replicates: `=` itself, nothing, or other commands, which are
 /// a transaction if there are several. `{bf}` and `{cf}` are the parameters of a filter that an add
@@ -181,8 +177,8 @@ const CF: &str = "1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.000001 
 /// The events are those of a creation, of an expiry, and the command's own.
 #[test]
 fn a_command_replicates_signals_and_breaks_a_watch_as_it_took_effect() {
-    let server = Server::strict(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat());
-    let mut db = server.connect();
+    let (server, mut db) =
+        Server::strict(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat()).with_client();
     let mut watching = server.connect();
     let mut done = 0;
     for row in EFFECTS.replace("{bf}", BF).replace("{cf}", CF).lines() {
@@ -236,8 +232,8 @@ fn a_command_replicates_signals_and_breaks_a_watch_as_it_took_effect() {
 
 #[test]
 fn a_chunk_is_propagated_as_it_came_and_signalled() {
-    let server = Server::strict(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat());
-    let mut db = server.connect();
+    let (server, mut db) =
+        Server::strict(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat()).with_client();
     db.run("CF.INSERT cf ITEMS a a b");
     db.run("BF.MADD bf a b");
     for (family, key) in [(Family::Bloom, "bf"), (Family::Counting, "cf")] {

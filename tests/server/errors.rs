@@ -188,8 +188,7 @@ fn every_error_has_its_text_and_changes_nothing() {
 
 #[test]
 fn a_filter_that_is_being_loaded_is_not_merged_shrunk_or_cleared() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for key in ["a", "b"] {
         db.run(&format!("BF.RESERVE {key} 0.01 2000000 SEED 0123456789abcdef"));
     }

@@ -1,10 +1,8 @@
 //! `EX seconds`: a filter and its expiry in one step.
 
-use crate::effects::APPEND_ONLY;
-use crate::persistence::rewrite_append_only_file;
 use crate::replication::{assert_equal_keys, assert_no_error_line};
 use splitbloom_harness::words;
-use splitbloom_harness::{eventually, Connection, Primary, Server};
+use splitbloom_harness::{eventually, Connection, Primary, Server, APPEND_ONLY};
 
 /// Commands that create the key `k` with an expiry.
 const CREATIONS: [&str; 6] = [
@@ -39,8 +37,7 @@ fn a_filter_is_created_with_its_expiry() {
 
 #[test]
 fn an_insert_into_a_filter_that_exists_leaves_its_expiry_as_it_is() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for family in ["BF", "CF"] {
         db.run("FLUSHALL");
         db.run(&format!("{family}.ADD k a"));
@@ -60,8 +57,7 @@ fn an_insert_into_a_filter_that_exists_leaves_its_expiry_as_it_is() {
 
 #[test]
 fn errors_are_those_of_set_and_change_nothing() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for (line, name) in [
         ("BF.RESERVE k 0.01 100 EX {} NONSCALING", "bf.reserve"),
         ("BF.INSERT k EX {} ITEMS a", "bf.insert"),
@@ -99,9 +95,8 @@ fn errors_are_those_of_set_and_change_nothing() {
 
 #[test]
 fn replica_restart_and_rewrite_keep_the_time() {
-    let mut primary = Server::configured(&APPEND_ONLY);
+    let (mut primary, mut db) = Server::configured(&APPEND_ONLY).with_client();
     let replica = primary.replica(&["bf.initial-size 7"]);
-    let mut db = primary.connect();
     for (number, creation) in CREATIONS.iter().enumerate() {
         db.run(&creation.replacen(" k ", &format!(" k{number} "), 1));
     }
@@ -118,7 +113,7 @@ fn replica_restart_and_rewrite_keep_the_time() {
     assert_eq!(times(&mut replica.connect()), before);
     for rewrites in [false, true] {
         if rewrites {
-            rewrite_append_only_file(&mut db);
+            db.rewrite_append_only_file();
         }
         primary.kill();
         primary.start_again();

@@ -20,8 +20,7 @@ fn each_family_has_a_type_of_its_own() {
 
 #[test]
 fn every_kind_of_deletion_returns_the_memory() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let text = {
         db.run("SET text a");
         db.line("DUMP text").bytes().to_vec()
@@ -47,8 +46,7 @@ fn every_kind_of_deletion_returns_the_memory() {
             match line.strip_prefix("RESTORE ") {
                 None => drop(db.run(line)),
                 Some(key) => {
-                    let reply = db.call([b"RESTORE", key.as_bytes(), b"0", &text, b"REPLACE"]);
-                    assert_eq!(reply.to_string(), "+OK");
+                    assert_eq!(db.restore(key, &text), "+OK");
                 }
             }
         }
@@ -61,8 +59,7 @@ fn every_kind_of_deletion_returns_the_memory() {
 
 #[test]
 fn info_counts_the_work_done() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     let fields = ["filters", "items_added", "items_deleted", "lookups", "lookup_hits"];
     for (command, counted) in [
         ("PING", [0, 0, 0, 0, 0]),
@@ -96,8 +93,7 @@ fn info_counts_the_work_done() {
 
 #[test]
 fn the_version_is_that_of_cargo_toml_as_text_and_as_a_number() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let version = env!("CARGO_PKG_VERSION");
     let build = db.info("bf", "bf_version"); // 0.1.0 (3f2a1bc 2026-11-26), or 0.1.0 outside of git
     assert_eq!(build.split(' ').next(), Some(version));

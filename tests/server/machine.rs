@@ -5,8 +5,7 @@ use std::fs;
 
 #[test]
 fn the_log_and_info_name_version_server_and_what_the_processor_can_run() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let (kernel, table_kernel) = expected_kernels(&mut db);
     assert_eq!(db.info("bf", "bf_kernel"), kernel);
     assert_eq!(db.info("bf", "bf_table_kernel"), table_kernel);
@@ -26,11 +25,11 @@ fn the_log_and_info_name_version_server_and_what_the_processor_can_run() {
 
 #[test]
 fn the_log_has_the_settings_of_the_start_by_names_that_config_get_knows() {
-    let server = Server::with(Options {
+    let (server, mut db) = Server::with(Options {
         module_arguments: "INITIAL_SIZE 777".to_owned(),
         ..Options::settings(&["bf.error-rate 0.25", "bf.max-filter-bytes 1gb"])
-    });
-    let mut db = server.connect();
+    })
+    .with_client();
     let log = server.log();
     let line = log.lines().find(|line| line.contains("<bf> splitbloom "));
     let (_, settings) = line.and_then(|line| line.split_once("settings: ")).expect("a line");

@@ -59,8 +59,7 @@ fn a_missing_key_is_an_empty_filter_or_an_error_as_the_setting_says() {
 
 #[test]
 fn a_packed_lookup_may_demand_the_filter() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     for family in ["BF", "CF"] {
         let line = format!("{family}.PACKEXISTS {family} LINES a");
         let empty = db.ask(&line);

@@ -2,7 +2,7 @@
 //! itself too, and that alerts and dashboard ask for nothing that is not shown.
 
 use splitbloom_harness::samples::OF_VALKEY_BLOOM;
-use splitbloom_harness::{eventually, patient, Connection, Options, Server};
+use splitbloom_harness::{eventually, patient, Connection, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Write};
@@ -43,8 +43,7 @@ fn values(db: &mut Connection) -> BTreeMap<String, f64> {
 
 /// A server with both modules, whose filters show everything that can be shown.
 fn watched_server() -> Server {
-    let server = Server::with(Options { with_sketches: true, ..Options::default() });
-    let mut db = server.connect();
+    let (server, mut db) = Server::with_sketches(&[]).with_client();
     db.run("BF.RESERVE fixed 0.01 4 NONSCALING SEED 0123456789abcdef");
     db.run("BF.MADD fixed a b c");
     db.run("BF.ADD growing a");
@@ -60,8 +59,7 @@ fn watched_server() -> Server {
 
 #[test]
 fn the_script_shows_every_number_of_info_and_the_filters_that_are_watched() {
-    let server = watched_server();
-    let mut db = server.connect();
+    let (_server, mut db) = watched_server().with_client();
     let values = values(&mut db);
     let info = ["INFO bf", "INFO sketch"].map(|section| db.run(section).text()).concat();
     let fields = info.lines().filter_map(|line| line.split_once(':'));
@@ -100,8 +98,7 @@ fn the_script_shows_every_number_of_info_and_the_filters_that_are_watched() {
 
 #[test]
 fn the_script_changes_nothing_and_runs_where_writing_is_forbidden() {
-    let server = watched_server();
-    let mut db = server.connect();
+    let (_server, mut db) = watched_server().with_client();
     let digest = db.digest_of_everything();
     let script = fs::read_to_string(monitoring("splitbloom.lua")).expect("the script");
     let reply = db.call(["EVAL_RO", &script, "0"]);

@@ -52,8 +52,7 @@ fn packed_items_are_added_and_found_as_others_are() {
 
 #[test]
 fn each_layout_holds_the_same_items_as_separate_arguments() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let mut random = Random::seeded(17);
     for round in 0..30 {
         db.run("FLUSHALL");
@@ -92,8 +91,7 @@ fn each_layout_holds_the_same_items_as_separate_arguments() {
 
 #[test]
 fn a_refused_item_ends_the_command_and_those_before_it_stay() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE k 0.000001 3 NONSCALING");
     db.run("BF.RESERVE l 0.000001 1 NONSCALING");
     db.run("CF.RESERVE c 3 EXPANSION 0 ERROR 0.000001");
@@ -120,8 +118,7 @@ const TOO_LONG: &str = "ERR packing would exceed bf.max-pack-bytes";
 #[test]
 fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
     const DEFAULT: usize = 16 << 20;
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     let bytes = vec![b'\n'; DEFAULT];
     assert_eq!(call(&mut db, "BF.PACKADD k FIXED 16", &bytes, "").integer(), 1);
     let longer = vec![b'\n'; DEFAULT + 16];
@@ -146,8 +143,7 @@ fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
 fn short_items_are_no_more_in_number_than_sixteen_byte_items_would_be() {
     const MAX_ITEMS: usize = 1 << 20;
     const TOO_MANY: &str = "-ERR packing would exceed 1048576 items and bf.max-pack-bytes / 16";
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     let bytes = vec![b'\n'; MAX_ITEMS + 1];
     let most = &bytes[..MAX_ITEMS];
     let added = call(&mut db, "BF.PACKADD k LINES", most, "BITS");

@@ -1,10 +1,9 @@
 //! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
-use crate::effects::APPEND_ONLY;
 use crate::windows::now;
 use splitbloom_harness::{
-    add_items, eventually, missing_items, scan_dump, words, Connection, Family, Fingerprint,
-    Server, Specimen, Specimens,
+    add_items, missing_items, scan_dump, words, Connection, Family, Fingerprint, Server, Specimen,
+    Specimens, APPEND_ONLY,
 };
 use std::fs;
 
@@ -28,9 +27,8 @@ const WAYS: [(&str, Way); 9] = [
     }),
     ("DUMP and RESTORE", |server| {
         there_and_back(server, |from, to, Specimen { key, .. }| {
-            let payload = from.connect().call(["DUMP", key]).bytes().to_vec();
-            let reply = to.connect().call([b"RESTORE", key.as_bytes(), b"0", &payload]);
-            assert_eq!(reply.to_string(), "+OK");
+            let payload = from.connect().dump(key);
+            assert_eq!(to.connect().restore(key, &payload), "+OK");
         });
     }),
     ("MIGRATE", |server| {
@@ -54,7 +52,7 @@ const WAYS: [(&str, Way); 9] = [
 fn rewrite_and_restart(server: &mut Server, preamble: &str) {
     let mut db = server.connect();
     db.run(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
-    rewrite_append_only_file(&mut db);
+    db.rewrite_append_only_file();
     server.restart();
 }
 
@@ -69,8 +67,7 @@ fn there_and_back(here: &Server, carry: fn(&Server, &Server, Specimen)) {
 
 #[test]
 fn filters_survive_every_way_to_save_copy_and_move_them() {
-    let mut server = Server::configured(&APPEND_ONLY);
-    let mut db = server.connect();
+    let (mut server, mut db) = Server::configured(&APPEND_ONLY).with_client();
     Specimens::create(&mut db);
     db.run("BF.INSERT created-by-insert CAPACITY 3 ERROR 0.0001 NONSCALING ITEMS a b c d");
     db.run("BF.MADD created-by-madd a b c a");
@@ -88,15 +85,14 @@ fn filters_survive_every_way_to_save_copy_and_move_them() {
 
 #[test]
 fn loaded_filters_behave_like_their_originals() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     Specimens::create(&mut db);
     let later = now() + 1_000_000;
     for Specimen { family, key, .. } in Specimens::all() {
         let chunks = family.scan_dump(&mut db, key);
         family.load_chunks(&mut db, "loaded", &chunks);
-        let payload = db.call(["DUMP", key]).bytes().to_vec();
-        db.call([b"RESTORE", b"restored".as_slice(), b"0", &payload]);
+        let payload = db.dump(key);
+        db.restore("restored", &payload);
         let answers = [key, "loaded", "restored"].map(|copy| {
             let further = (0..500).map(|number| format!("new:{number}").into_bytes());
             // Those that forget get the same time, later than that of all other items.
@@ -122,8 +118,7 @@ fn a_sparse_filter_of_any_capacity_is_small_in_every_file_and_dump() {
     for preamble in ["yes", "no"] {
         let preamble = format!("aof-use-rdb-preamble {preamble}");
         let settings = ["appendonly yes", "appendfsync no", "rdbcompression no", preamble.as_str()];
-        let mut server = Server::configured(&settings);
-        let mut db = server.connect();
+        let (mut server, mut db) = Server::configured(&settings).with_client();
         db.run("BF.RESERVE k 0.01 1000000000000");
         add_items(&mut db, "k", 0..ITEMS);
         assert!((db.run("DUMP k").bytes().len() as u64) < MOST);
@@ -132,7 +127,7 @@ fn a_sparse_filter_of_any_capacity_is_small_in_every_file_and_dump() {
         db.run("SAVE");
         let file = fs::metadata(server.folder().join("dump.rdb")).expect("a file");
         assert!(file.len() < MOST);
-        rewrite_append_only_file(&mut db);
+        db.rewrite_append_only_file();
         assert!(db.info_number("persistence", "aof_base_size") < MOST as i64);
         let digest = db.digest("k");
         server.restart();
@@ -162,14 +157,14 @@ fn create_large(db: &mut Connection) -> [(Family, &'static str); 4] {
 
 #[test]
 fn a_partly_loaded_filter_can_be_saved_reloaded_and_completed() {
-    let mut server = Server::configured(&["appendonly yes", "appendfsync no"]);
-    let mut db = server.connect();
+    let (mut server, mut db) =
+        Server::configured(&["appendonly yes", "appendfsync no"]).with_client();
     let all = create_large(&mut db).map(|(family, key)| {
         let before = Fingerprint::of(&mut db, family, key, LARGE);
         (family, before, family.scan_dump(&mut db, key))
     });
     db.run("FLUSHALL");
-    rewrite_append_only_file(&mut db);
+    db.rewrite_append_only_file();
     for journey in
         [debug_reload, dump_and_restore, copy_and_rename, append_only_restart, save_and_restart]
     {
@@ -199,9 +194,8 @@ fn debug_reload(server: &mut Server) {
 
 fn dump_and_restore(server: &mut Server) {
     let mut db = server.connect();
-    let payload = db.run("DUMP part").bytes().to_vec();
-    let reply = db.call([b"RESTORE".as_slice(), b"part", b"0", &payload, b"REPLACE"]);
-    assert_eq!(reply.to_string(), "+OK");
+    let payload = db.dump("part");
+    assert_eq!(db.restore("part", &payload), "+OK");
 }
 
 fn copy_and_rename(server: &mut Server) {
@@ -213,14 +207,4 @@ fn copy_and_rename(server: &mut Server) {
 
 fn append_only_restart(server: &mut Server) {
     rewrite_and_restart(server, "no");
-}
-
-/// Rewrites it, and waits for the end.
-pub fn rewrite_append_only_file(db: &mut Connection) {
-    db.run("BGREWRITEAOF");
-    eventually("the rewrite ends", || {
-        db.info("persistence", "aof_rewrite_in_progress") == "0"
-            && db.info("persistence", "aof_rewrite_scheduled") == "0"
-    });
-    assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
 }

@@ -42,8 +42,7 @@ fn guards(db: &mut Connection) -> Vec<f64> {
 
 #[test]
 fn crowding_items_close_a_non_scaling_filter_before_its_error_rate_doubles() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run(&format!("BF.RESERVE k 0.01 20000 NONSCALING SEED {SEED:x}"));
     let added = add_crowding_items(&mut db, |db| guards(db)[0] >= 1.0);
     assert!(added < 10_000, "{added}");

@@ -20,8 +20,7 @@ fn ids_with_structure_have_the_requested_error_rate() {
         |n| format!("10.{}.{}.{}", n >> 16, n >> 8 & 255, n & 255).into_bytes(),
         |n| [&n.to_be_bytes()[..], &[b'x'; 200]].concat(),
     ];
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for (number, kind) in kinds.into_iter().enumerate() {
         db.run(&format!("BF.RESERVE b 0.01 {ITEMS} SEED 0123456789abcdef"));
         db.run(&format!("CF.RESERVE c {ITEMS} SEED 0123456789abcdef"));

@@ -176,9 +176,7 @@ fn a_refusal_in_a_script_in_a_file_is_named_as_such_and_does_not_stop_the_start(
     file.extend(encoded(words("BF.ADD k later")));
     let mut server = stopped_server_with_log(Options::default(), &file);
     server.start_again();
-    let log = server.log();
-    let line = log.lines().find(|line| line.contains("refused bf.loadchunk"));
-    let line = line.unwrap_or_else(|| panic!("no line: {log}"));
+    let line = server.logged("refused bf.loadchunk");
     for words in ["from a script or a module while a file loads", SHOWN] {
         assert!(line.contains(words), "no {words} in {line}");
     }
@@ -208,12 +206,10 @@ fn a_stream_gets_the_error_of_what_it_loses() {
 /// The server checks the payload of a RESTORE, and goes on loading the file; it says so itself.
 #[test]
 fn a_damaged_value_in_a_file_or_a_stream_is_never_without_a_word() {
-    let donor = Server::start();
-    let mut db = donor.connect();
+    let (_donor, mut db) = Server::start().with_client();
     db.run("BF.RESERVE ours 0.01 100");
     db.run("CF.RESERVE counting 100");
-    let mut payloads: Vec<Vec<u8>> =
-        ["ours", "counting"].iter().map(|key| db.call(["DUMP", key]).bytes().to_vec()).collect();
+    let mut payloads: Vec<Vec<u8>> = ["ours", "counting"].iter().map(|key| db.dump(key)).collect();
     for sample in ALL.into_iter().chain(OF_VALKEY_BLOOM) {
         payloads.push(payload(&mut db, &sample.body()));
     }
@@ -244,20 +240,17 @@ fn a_damaged_value_in_a_file_or_a_stream_is_never_without_a_word() {
 
 #[test]
 fn a_value_that_the_module_refuses_is_named_by_its_key() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE donor 0.01 100");
     let footer = 10;
-    let body = db.call(["DUMP", "donor"]).bytes().to_vec();
+    let body = db.dump("donor");
     let body = &mut body[..body.len() - footer].to_vec();
     let middle = body.len() / 2;
     body[middle] ^= 1;
     let payload = payload(&mut db, body);
     let reply = db.call([b"RESTORE".as_slice(), KEY, b"0", &payload]);
     assert!(reply.is_error(), "{reply}");
-    let log = server.log();
-    let line = log.lines().find(|line| line.contains("refused a value"));
-    let line = line.unwrap_or_else(|| panic!("{log}"));
+    let line = server.logged("refused a value");
     assert!(line.to_lowercase().contains(SHOWN), "{line}");
     assert_eq!(db.info("bf", "bf_values_refused"), "1");
 }

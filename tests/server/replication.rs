@@ -3,12 +3,10 @@
 mod commands;
 
 use commands::random_command;
-use splitbloom_harness::{add_items, item, scan_dump, Connection, Family, Random, Reply, Server};
+use splitbloom_harness::{
+    add_items, item, scan_dump, Connection, Family, Random, Reply, Server, OTHER_SETTINGS,
+};
 use std::collections::BTreeMap;
-
-/// Other defaults and a limit that every filter exceeds: a replica must apply neither.
-pub const REPLICA_SETTINGS: [&str; 4] =
-    ["bf.error-rate 0.2", "bf.initial-size 7", "bf.expansion-factor 4", "bf.max-filter-bytes 1"];
 
 const PRIMARY_SETTINGS: [&str; 2] = ["bf.initial-size 20", "bf.max-filter-bytes 50000"];
 
@@ -17,9 +15,8 @@ const COMMANDS: usize = 40_000;
 #[test]
 fn random_commands_leave_equal_digests_whatever_the_configurations() {
     const ROUNDS: usize = 10;
-    let primary = Server::configured(&PRIMARY_SETTINGS);
-    let replica = primary.replica(&REPLICA_SETTINGS);
-    let mut db = primary.connect();
+    let (primary, mut db) = Server::configured(&PRIMARY_SETTINGS).with_client();
+    let replica = primary.replica(&OTHER_SETTINGS);
     db.run("BF.RESERVE donor 0.01 200 EXPANSION 1");
     add_items(&mut db, "donor", 0..1000);
     db.run("CF.RESERVE counting-donor 100");
@@ -50,7 +47,7 @@ fn random_commands_leave_equal_digests_whatever_the_configurations() {
 fn a_replica_holds_what_its_primary_has_room_for() {
     const COUNTING: Family = Family::Counting;
     let primary = Server::configured(&["bf.max-filter-bytes 20000"]);
-    let replica = primary.replica(&REPLICA_SETTINGS);
+    let replica = primary.replica(&OTHER_SETTINGS);
     if replica.dialect().has_unprefixed_settings() {
         let mut db = replica.connect();
         db.run("CONFIG SET cf.error-rate 0.3 cf-initial-size 7 cf-expansion-factor 0");
@@ -123,10 +120,8 @@ fn assert_every_error_occurred(errors: &BTreeMap<String, usize>) {
 /// Replica, log and snapshot hold what the primary holds, which has no room for unions any more:
 /// the files load all the same.
 pub fn assert_replica_and_files_agree(primary: &Server, replica: &Server) {
+    let all = primary.assert_equal(replica);
     let mut db = primary.connect();
-    let all = db.digest_of_everything();
-    primary.wait_for(replica);
-    assert_eq!(replica.connect().digest_of_everything(), all);
     db.run("CONFIG SET bf.max-merge-bytes 1");
     for reload in ["DEBUG LOADAOF", "DEBUG RELOAD"] {
         db.run(reload);

@@ -1,7 +1,6 @@
 //! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that
 //! shows commands or states shows it.
 
-use crate::persistence::rewrite_append_only_file;
 use splitbloom_harness::{Connection, Family, Reply, Server};
 
 const SEED: &str = "5eed5eed5eed5eed";
@@ -112,14 +111,12 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
             let reserve = family.command("RESERVE");
             db.run(&format!("{reserve} {key} {creation} SEED {RANDOM_SEED:016x}"));
             family.add_items(&mut db, &key, 0..items);
-            let payload = db.call(["DUMP", &key]).bytes().to_vec();
+            let payload = db.dump(&key);
             let shown = &payload[..payload.len().min(SHOWN_BYTES)];
             assert!(chunk_bytes_in(shown) <= SHOWN_BYTES, "{creation}");
 
             let chunks = family.scan_dump(&mut db, &key);
-            let reply =
-                db.call([b"RESTORE", key.replace('k', "restored").as_bytes(), b"0", &payload]);
-            assert_eq!(reply.to_string(), "+OK");
+            assert_eq!(db.restore(&key.replace('k', "restored"), &payload), "+OK");
             for (iterator, chunk) in &chunks {
                 let load = family.command("LOADCHUNK");
                 let script = format!("return redis.call('{load}', KEYS[1], ARGV[1], ARGV[2])");
@@ -152,13 +149,13 @@ fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
     for (family, preamble) in
         Family::BOTH.into_iter().flat_map(|family| ["yes", "no"].map(|preamble| (family, preamble)))
     {
-        let mut server = Server::configured(&[
+        let (mut server, mut db) = Server::configured(&[
             "slowlog-log-slower-than 0",
             "appendonly yes",
             "appendfsync no",
             &format!("aof-use-rdb-preamble {preamble}"),
-        ]);
-        let mut db = server.connect();
+        ])
+        .with_client();
         db.run(&reserve(family, "k", &format!("{RANDOM_SEED:016x}")));
         family.add_items(&mut db, "k", 0..1);
         let chunks = family.scan_dump(&mut db, "k");
@@ -166,7 +163,7 @@ fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
         let hash = chunks[0].1[SHOWN_BYTES..][..8].to_vec();
         for rewritten in [false, true] {
             if rewritten {
-                rewrite_append_only_file(&mut db);
+                db.rewrite_append_only_file();
             }
             server.restart();
             db = server.connect();
@@ -239,8 +236,7 @@ fn length_bytes(first: u8) -> usize {
 
 #[test]
 fn no_answer_and_no_log_shows_a_seed() {
-    let server = Server::configured(&["loglevel debug"]);
-    let mut db = server.connect();
+    let (server, mut db) = Server::configured(&["loglevel debug"]).with_client();
     let mut shown = Vec::new();
     for (family, key, copy) in
         [(Family::Bloom, "k", "copy"), (Family::Counting, "counting", "counting-copy")]

@@ -49,8 +49,7 @@ fn a_file_with_all_settings_of_valkey_bloom_starts_and_survives_a_rewrite() {
 
 #[test]
 fn both_names_of_a_setting_always_have_one_value() {
-    let mut server = Server::start();
-    let mut db = server.connect();
+    let (mut server, mut db) = Server::start().with_client();
     for (name, value, own) in COUNTERPARTS {
         assert_eq!(setting(&mut db, name), setting(&mut db, own));
         let default = setting(&mut db, own);
@@ -93,8 +92,7 @@ fn a_name_of_valkey_bloom_overrides_a_load_argument() {
 
 #[test]
 fn settings_without_an_effect_have_their_defaults_and_no_line_in_the_log() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     for (name, default, other) in WITHOUT_EFFECT {
         assert_eq!(setting(&mut db, name), default);
         db.run(&format!("CONFIG SET {name} {other}"));

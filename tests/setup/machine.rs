@@ -1,13 +1,12 @@
 //! A machine as `make` sees it: PATH is a single folder, with the few programs that every Debian
 //! has and stand-ins for those that a test is about.
 
-use splitbloom_harness::write_script;
+use splitbloom_harness::{write_script, Folder};
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const COMPILER: &str = "cc";
 pub const PYTHON: &str = "python3";
@@ -21,31 +20,27 @@ const ALWAYS_THERE: [&str; 14] = [
 ];
 
 pub struct Machine {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Machine {
     /// A machine used by root, with libclang and these programs, which do nothing and succeed.
     pub fn with(programs: &[&str]) -> Machine {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("splitbloom-setup-{}-{number}", std::process::id());
-        let machine = Machine { folder: env::temp_dir().join(name) };
-        fs::create_dir_all(&machine.folder).expect("the temporary folder is writable");
+        let machine = Machine { folder: Folder::fresh() };
         for tool in ALWAYS_THERE {
-            symlink(on_path(tool), machine.folder.join(tool)).expect("a link");
+            symlink(on_path(tool), machine.folder.path().join(tool)).expect("a link");
         }
         programs.iter().fold(machine.user(0), |machine, program| machine.program(program, ""))
     }
 
     /// Adds a program with this shell script.
     pub fn program(self, name: &str, script: &str) -> Machine {
-        write_script(&self.folder.join(name), &format!("#!/bin/sh\n{script}\n"));
+        write_script(&self.folder.path().join(name), &format!("#!/bin/sh\n{script}\n"));
         self
     }
 
     pub fn without(self, name: &str) -> Machine {
-        fs::remove_file(self.folder.join(name)).expect("an existing program");
+        fs::remove_file(self.folder.path().join(name)).expect("an existing program");
         self
     }
 
@@ -79,34 +74,27 @@ impl Machine {
     }
 
     pub fn path(&self, name: &str) -> String {
-        self.folder.join(name).display().to_string()
+        self.folder.path().join(name).display().to_string()
     }
 
     pub fn cargo_log(&self) -> String {
-        fs::read_to_string(self.folder.join("cargo.log")).unwrap_or_default()
+        fs::read_to_string(self.folder.path().join("cargo.log")).unwrap_or_default()
     }
 
     pub fn apt_get_log(&self) -> String {
-        fs::read_to_string(self.folder.join("apt-get.log")).unwrap_or_default()
+        fs::read_to_string(self.folder.path().join("apt-get.log")).unwrap_or_default()
     }
 
     pub fn make(&self, words: &[&str]) -> MakeRun {
-        let output = Command::new(self.folder.join("make"))
+        let output = Command::new(self.folder.path().join("make"))
             .args(words)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .env_clear()
-            .env("PATH", &self.folder)
-            .env("LIBCLANG_PATH", &self.folder) // PATH cannot hide a library
+            .env("PATH", self.folder.path())
+            .env("LIBCLANG_PATH", self.folder.path()) // PATH cannot hide a library
             .stdin(Stdio::null())
             .output();
         MakeRun(output.expect("make runs"))
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        // Whatever cannot be removed is harmless in the temporary folder.
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

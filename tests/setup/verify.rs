@@ -1,5 +1,6 @@
 //! `scripts/verify`, which `make verify` runs in the folder of a release.
 
+use splitbloom_harness::Folder;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -15,14 +16,14 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> (bool, String) {
 #[test]
 fn a_release_is_unchanged_only_if_each_file_in_it_is_listed_under_its_whole_name() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/verify");
-    let folder = std::env::temp_dir().join(format!("splitbloom-verify-{}", std::process::id()));
-    fs::create_dir(&folder).expect("a new folder");
+    let folder = Folder::fresh();
+    let folder = folder.path();
     for name in ["a.deb", "b.deb"] {
         fs::write(folder.join(name), name).expect("a file");
     }
     let sums = "sha256sum -- *.deb >SHA256SUMS";
-    assert!(run("sh", &["-c", sums], &folder).0);
-    let verify = || run(script, &["."], &folder);
+    assert!(run("sh", &["-c", sums], folder).0);
+    let verify = || run(script, &["."], folder);
     assert!(verify().0, "{}", verify().1);
     for name in ["c.deb", "SHA256SUMS-install.deb", "SHA256SUMS.bak", "a.deb\nb.deb", " a.deb"] {
         let path = folder.join(name);
@@ -33,5 +34,4 @@ fn a_release_is_unchanged_only_if_each_file_in_it_is_listed_under_its_whole_name
     }
     fs::write(folder.join("a.deb"), "other").expect("a file");
     assert!(!verify().0, "a changed file");
-    fs::remove_dir_all(folder).expect("it was there");
 }

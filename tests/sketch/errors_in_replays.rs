@@ -1,8 +1,8 @@
 //! Commands that reply with an error among their answers, in the stream of a primary and in a file:
 //! a server with `propagation-error-behavior panic` dies of one error in a replay.
 
-use crate::module::{now, server_with};
-use splitbloom_harness::{Connection, Primary, Server};
+use crate::module::now;
+use splitbloom_harness::{Primary, Server};
 
 const KEYS: [&str; 9] = [
     "CMS.INITBYDIM counts 500 3",
@@ -53,23 +53,17 @@ fn assert_took_no_error(server: &Server) {
     }
 }
 
-fn create(db: &mut Connection) {
-    KEYS.iter().for_each(|line| drop(db.run(line)));
-}
-
 #[test]
 fn an_error_among_the_answers_is_none_on_a_replica_or_in_a_file() {
-    let mut primary = server_with(&["appendonly yes", "appendfsync no"]);
+    let (mut primary, mut db) =
+        Server::with_sketches(&["appendonly yes", "appendfsync no"]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
-    create(&mut db);
+    db.run_all(KEYS);
     for command in commands() {
         let reply = db.line(&command).to_string();
         assert!(reply.contains('-') || command.starts_with("CF.INSERT many"), "{command}: {reply}");
     }
-    let digest = db.digest_of_everything();
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest_of_everything(), digest);
+    let digest = primary.assert_equal(&replica);
     assert_took_no_error(&replica);
     primary.restart();
     assert_eq!(primary.connect().digest_of_everything(), digest);
@@ -79,7 +73,7 @@ fn an_error_among_the_answers_is_none_on_a_replica_or_in_a_file() {
 /// RedisBloom replicates these as the client sent them.
 #[test]
 fn an_error_among_the_answers_is_none_to_a_primary_that_sends_the_whole_command() {
-    let replica = server_with(&[]);
+    let replica = Server::with_sketches(&[]);
     let mut primary = Primary::with_empty_replica(&replica);
     let commands = commands();
     let is_redisblooms = |line: &&str| line.starts_with("CMS.") || line.starts_with("TOPK.");

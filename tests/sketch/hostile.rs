@@ -59,8 +59,7 @@ const OF_TDIGEST: &[&str] = &[
 fn each_of_many_mutated_dumps_is_refused_or_works() {
     let of_each = env::var("SPLITBLOOM_PAYLOADS")
         .map_or(FEW, |count| count.parse().expect("SPLITBLOOM_PAYLOADS is a number"));
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     db.run("CONFIG SET rdbcompression no");
     let process = db.info("server", "process_id");
     let held = |db: &mut Connection| db.info_number("sketch", "sketch_bytes_held");
@@ -68,8 +67,8 @@ fn each_of_many_mutated_dumps_is_refused_or_works() {
     let mut dumps: Vec<Vec<u8>> = SAMPLES
         .iter()
         .map(|commands| {
-            commands.iter().for_each(|command| drop(db.run(command)));
-            let dump = db.run("DUMP k").bytes().to_vec();
+            db.run_all(*commands);
+            let dump = db.dump("k");
             db.run("DEL k");
             dump
         })
@@ -81,8 +80,7 @@ fn each_of_many_mutated_dumps_is_refused_or_works() {
         let dump = &dumps[number % dumps.len()];
         let body = random.mutated(&dump[..dump.len() - FOOTER_BYTES], TYPE_BYTES);
         let mutant = with_fresh_footer(dump, &body);
-        let restore = [b"RESTORE".as_slice(), b"k", b"0", &mutant];
-        if !db.call(restore).is_error() {
+        if db.restore("k", &mutant) == "+OK" {
             accepted[number % dumps.len()] += 1;
             works(&mut db, number % RELOADED == 0);
         }
@@ -118,9 +116,9 @@ fn works(db: &mut Connection, reloads: bool) {
         _ => OF_TDIGEST,
     };
     let digest = db.digest("k");
-    let dump = db.run("DUMP k");
+    let dump = db.dump("k");
     db.run("COPY k copy");
-    db.call([b"RESTORE".as_slice(), b"restored", b"0", dump.bytes()]);
+    db.restore("restored", &dump);
     if reloads {
         db.run("DEBUG RELOAD");
     }

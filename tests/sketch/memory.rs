@@ -1,7 +1,7 @@
 //! `maxmemory`: how far a command of either module goes beyond it, at most.
 
-use crate::module::{now, server, server_with};
-use splitbloom_harness::{eventually, words, Connection};
+use crate::module::{now, server};
+use splitbloom_harness::{eventually, words, Connection, Server};
 
 /// What docs/commands.md promises.
 const MOST: i64 = 8 << 20;
@@ -109,9 +109,8 @@ fn set_up(db: &mut Connection, command: &[Vec<u8>]) {
 
 #[test]
 fn no_command_of_either_module_goes_far_beyond_maxmemory() {
-    let primary = server_with(&["maxmemory-policy noeviction"]);
+    let (primary, mut db) = Server::with_sketches(&["maxmemory-policy noeviction"]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     let used = |db: &mut Connection| db.info_number("memory", "used_memory");
     for (command, is_stopped) in commands(now()) {
         set_up(&mut db, &command);
@@ -137,9 +136,7 @@ fn no_command_of_either_module_goes_far_beyond_maxmemory() {
         let is_stopped = is_stopped.unwrap_or(was_stopped);
         assert_eq!(was_stopped, is_stopped, "{name}: {}", &reply[..reply.len().min(99)]);
         db.run("CONFIG SET maxmemory 0");
-        let digest = db.digest_of_everything();
-        primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest_of_everything(), digest, "{name}");
+        primary.assert_equal(&replica);
         // Without the limit it runs to its end.
         assert!(!is_stopped || !db.call(&command).to_string().contains(OVER_MAXMEMORY), "{name}");
     }
@@ -147,8 +144,7 @@ fn no_command_of_either_module_goes_far_beyond_maxmemory() {
 
 #[test]
 fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     db.run("CMS.INITBYDIM wide 8387584 16");
     let most = db.info_number("memory", "used_memory") + (2 << 20);
     db.run(&format!("CONFIG SET maxmemory {most}"));
@@ -162,20 +158,33 @@ fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
     assert!(info.ends_with(&format!("+count, :{number}, +cell_size, :4]")), "{info}");
 }
 
+/// What an empty sketch takes, what its first item adds, and both at most. A small one keeps the
+/// cells of a row together, of a large one each row takes some hundred bytes more.
 #[test]
-fn the_first_items_of_a_large_sketch_take_some_hundred_bytes_a_row() {
-    let server = server();
-    let mut db = server.connect();
-    for (create, add, rows) in [
-        ("CMS.INITBYDIM k 131071 1023", "CMS.INCRBY k a 1", 1023),
-        ("CMS.INITBYDIM k 8387584 16", "CMS.INCRBY k a 1", 16),
-        ("TOPK.RESERVE k 10 131072 256 0.9", "TOPK.ADD k a", 256),
+fn a_sketch_takes_the_memory_of_what_its_items_touch() {
+    let (_server, mut db) = server().with_client();
+    for (shape, empty, first) in [
+        ("CMS.INITBYDIM k 5 2", 200, 100),
+        ("CMS.INITBYDIM k 1000 5 CELL_SIZE 1", 200, 5_400),
+        ("CMS.INITBYDIM k 1000 5 CELL_SIZE 2", 200, 10_800),
+        ("CMS.INITBYDIM k 1000 5 CELL_SIZE 4", 200, 20_800),
+        ("CMS.INITBYDIM k 1000 5 CELL_SIZE 8", 200, 41_300),
+        ("CMS.INITBYDIM k 2000000 7", 30_000, 7 * 200),
+        ("CMS.INITBYDIM k 131071 1023", 300_000, 1023 * 200 + 400),
+        ("CMS.INITBYDIM k 8387584 16", 300_000, 16 * 200 + 400),
+        ("CMS.INITBYDIM k 134201344 1", 300_000, 600),
+        ("CMS.INITBYDIM k 536805376 1 CELL_SIZE 1", 300_000, 600),
+        ("CMS.INITBYDIM k 67100672 1 CELL_SIZE 8", 300_000, 600),
+        ("TOPK.RESERVE k 10 131072 256 0.9", 300_000, 256 * 200 + 400),
     ] {
-        db.run("FLUSHALL SYNC");
-        db.run(create);
-        let empty = db.run("MEMORY USAGE k").integer();
-        db.run(add);
-        let one = db.run("MEMORY USAGE k").integer() - empty;
-        assert!(one <= 200 * rows + 400, "{add}: {one} bytes");
+        db.run_all(["FLUSHALL SYNC", shape]);
+        let before = db.run("MEMORY USAGE k").integer();
+        assert!(before <= empty, "{shape}: {before} bytes");
+        db.run(if shape.starts_with("CMS") { "CMS.INCRBY k a 7" } else { "TOPK.ADD k a" });
+        let one = db.run("MEMORY USAGE k").integer() - before;
+        assert!((1..=first).contains(&one), "{shape}: {one} bytes for an item");
+        let digest = db.digest("k");
+        db.run("DEBUG RELOAD");
+        assert_eq!(db.digest("k"), digest, "{shape}");
     }
 }

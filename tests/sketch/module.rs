@@ -5,12 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A server with both modules.
 pub fn server() -> Server {
-    server_with(&[])
-}
-
-/// The same with lines in its configuration.
-pub fn server_with(settings: &[&str]) -> Server {
-    Server::with(Options { with_sketches: true, ..Options::settings(settings) })
+    Server::with_sketches(&[])
 }
 
 /// Milliseconds since 1970.
@@ -21,8 +16,7 @@ pub fn now() -> u64 {
 
 #[test]
 fn filters_and_sketches_are_loaded_side_by_side() {
-    let server = server();
-    let mut db = server.connect();
+    let (server, mut db) = server().with_client();
     let modules = db.run("MODULE LIST").to_string();
     for name in ["bf", "sketch"] {
         assert!(modules.contains(&format!("${name},")), "{modules}");
@@ -37,8 +31,7 @@ fn filters_and_sketches_are_loaded_side_by_side() {
 /// Clients that cache replies ask COMMAND INFO. Keys are signalled at the end of a slice.
 #[test]
 fn lookups_may_be_cached_and_writes_are_refused_at_maxmemory_with_one_exception_each() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     let names = db.run("COMMAND LIST FILTERBY MODULE sketch");
     let (mut varying, mut without_limit) = (Vec::new(), Vec::new());
     for name in names.elements().iter().map(|name| name.text()) {

@@ -4,8 +4,7 @@ use crate::module::server;
 
 #[test]
 fn replies_are_those_of_redisbloom() {
-    let server = server();
-    let mut db = server.connect();
+    let (server, mut db) = server().with_client();
     db.converse(&[
         ("TDIGEST.CREATE k COMPRESSION 100", "+OK"),
         ("TDIGEST.MIN k", "$nan"),
@@ -52,8 +51,7 @@ fn replies_are_those_of_redisbloom() {
 
 #[test]
 fn a_union_beyond_the_limit_is_refused_but_not_by_a_replica() {
-    let server = server();
-    let mut db = server.connect();
+    let (server, mut db) = server().with_client();
     let replica = server.replica(&["sketch.max-merge-bytes 1"]);
     let refused = "-ERR T-Digest: digests to merge would exceed sketch.max-merge-bytes";
     db.converse(&[
@@ -70,6 +68,5 @@ fn a_union_beyond_the_limit_is_refused_but_not_by_a_replica() {
         ("TDIGEST.MERGE m 1 k", refused),
         ("TDIGEST.MERGE m 1 k OVERRIDE", "+OK"),
     ]);
-    server.wait_for(&replica);
-    assert_eq!(replica.connect().digest("m"), db.digest("m"));
+    server.assert_equal(&replica);
 }

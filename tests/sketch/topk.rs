@@ -11,8 +11,7 @@ const BAD_INCREMENT: &str = concat!(
 
 #[test]
 fn replies_are_those_of_redisbloom() {
-    let server = server();
-    let mut db = server.connect();
+    let (server, mut db) = server().with_client();
     db.converse(&[
         // Redis 7.0 writes 17 digits of a double, so this one is a power of two.
         ("TOPK.RESERVE k 2 2000 3 0.5", "+OK"),
@@ -52,8 +51,7 @@ fn items_before_a_bad_increment_are_added() {
 
 #[test]
 fn the_work_of_a_command_is_bounded_by_items_rows_and_increments() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     db.run("TOPK.RESERVE deep 2 8 256 0.9");
     db.run("TOPK.RESERVE slow 2 8 7 0.9999");
     db.run("TOPK.RESERVE still 2 8 7 1");
@@ -95,8 +93,7 @@ fn the_work_of_a_command_is_bounded_by_items_rows_and_increments() {
 
 #[test]
 fn a_window_sums_its_slices_and_forgets_them() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     db.run("TOPK.RESERVE w 2 100 3 0.9 WINDOW 60 SLICES 6");
     let start = now() / 10_000 * 10_000 - 200_000;
     let mut at = |seconds: u64, rest: &str| {
@@ -122,11 +119,10 @@ fn unsigned(number: u64) -> Vec<u8> {
 
 #[test]
 fn a_window_without_slices_that_claims_to_be_huge_is_refused() {
-    let server = server();
-    let mut db = server.connect();
+    let (server, mut db) = server().with_client();
     db.run("TOPK.RESERVE k 3 10 2 0.9 WINDOW 60 SLICES 2");
     db.run("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1");
-    let dump = db.run("DUMP k").bytes().to_vec();
+    let dump = db.dump("k");
     // 7, a length of nine bytes, and 60, 2, 0, the generator's state, k, width, depth.
     let small = [&[2, 3, 2, 10, 2, 2][..], &[4]].concat();
     let place = dump.windows(small.len()).position(|bytes| bytes == small).expect("its shape");
@@ -138,7 +134,7 @@ fn a_window_without_slices_that_claims_to_be_huge_is_refused() {
     ] {
         let shape = [k, width, depth].map(|number| unsigned(number.into())).concat();
         let forged = [&dump[..place], &shape, &dump[place + 6..]].concat();
-        let reply = db.call([&b"RESTORE"[..], b"forged", b"0", &forged]).to_string();
+        let reply = db.restore("forged", &forged);
         assert!(reply.starts_with("-ERR Bad data format"), "{reply}");
     }
     let log = server.log();

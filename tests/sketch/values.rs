@@ -2,8 +2,8 @@
 //! equal bit by bit.
 
 use crate::cms::encoding::written;
-use crate::module::{now, server, server_with};
-use splitbloom_harness::{eventually, words, Connection, Random};
+use crate::module::{now, server};
+use splitbloom_harness::{words, Connection, Random, Server};
 
 /// A family of sketches.
 struct Family {
@@ -137,8 +137,7 @@ fn fill_times(db: &mut Connection, random: &mut Random) {
 }
 
 fn create(db: &mut Connection) {
-    let creations = FAMILIES.iter().flat_map(|family| family.create);
-    creations.for_each(|line| drop(db.run(line)));
+    db.run_all(FAMILIES.iter().flat_map(|family| family.create));
 }
 
 fn fill(db: &mut Connection, seed: u64) {
@@ -160,8 +159,7 @@ fn values_survive_files_dumps_and_copies() {
     for (preamble, version) in [("yes", 0), ("no", 1)] {
         let preamble = format!("aof-use-rdb-preamble {preamble}");
         let lines = ["appendonly yes", "appendfsync no", &preamble, &written(version)];
-        let mut server = server_with(&lines);
-        let mut db = server.connect();
+        let (mut server, mut db) = Server::with_sketches(&lines).with_client();
         create(&mut db);
         fill(&mut db, 1);
         let before = db.digest_of_everything();
@@ -170,9 +168,8 @@ fn values_survive_files_dumps_and_copies() {
         for (key, change) in keys() {
             let digest = db.digest(key);
             db.run(&format!("COPY {key} copy"));
-            let dump = db.run(&format!("DUMP {key}"));
-            let restore = [&b"RESTORE"[..], b"restored", b"0", dump.bytes()];
-            assert!(!db.call(restore).is_error());
+            let dump = db.dump(key);
+            assert_eq!(db.restore("restored", &dump), "+OK");
             for copy in ["copy", "restored"] {
                 assert_eq!(db.digest(copy), digest, "{key}");
                 assert!(db.run(&format!("MEMORY USAGE {copy}")).integer() > 0);
@@ -187,12 +184,7 @@ fn values_survive_files_dumps_and_copies() {
         server.restart();
         let mut db = server.connect();
         assert_eq!(db.digest_of_everything(), before);
-        db.run("BGREWRITEAOF");
-        eventually("the rewrite ends", || {
-            db.info("persistence", "aof_rewrite_in_progress") == "0"
-                && db.info("persistence", "aof_rewrite_scheduled") == "0"
-        });
-        assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
+        db.rewrite_append_only_file();
         fill(&mut db, 2);
         let before = db.digest_of_everything();
         server.restart();
@@ -202,8 +194,7 @@ fn values_survive_files_dumps_and_copies() {
 
 #[test]
 fn replicas_are_equal_bit_by_bit_whatever_is_refused_and_whoever_asks_them() {
-    let primary = server();
-    let mut db = primary.connect();
+    let (primary, mut db) = server().with_client();
     create(&mut db);
     let replica = primary.replica(&["sketch.max-merge-bytes 1"]);
     for seed in 0..5 {
@@ -222,16 +213,14 @@ fn replicas_are_equal_bit_by_bit_whatever_is_refused_and_whoever_asks_them() {
     let late = primary.replica(&[]);
     fill(&mut db, 9);
     for replica in [&replica, &late] {
-        primary.wait_for(replica);
-        assert_eq!(replica.connect().digest_of_everything(), db.digest_of_everything());
+        primary.assert_equal(replica);
     }
 }
 
 /// Those of RedisBloom have its types, others their own.
 #[test]
 fn each_kind_has_its_type() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     create(&mut db);
     db.converse(&[
         ("TYPE counts:large", "+CMSk-TYPE"),

@@ -1,14 +1,11 @@
-//! A slot migration by dumps, as Redis sends them, of which a relay changes bits.
+//! A slot migration by dumps, as Redis sends them, of which a link changes bits.
 
 use super::migration::AtomicMove;
 use splitbloom_harness::kinds::PLACES;
 use splitbloom_harness::samples::dumped;
 use splitbloom_harness::trial::Node;
-use splitbloom_harness::{eventually, Connection, Family, Server};
+use splitbloom_harness::{eventually, Connection, Family, Link, Server};
 use splitbloom_partition::slot_of;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::thread::spawn;
 
 /// The first bytes of a filter's first chunk, which the server's compression leaves as they are:
 /// the magic, the version and a byte of the start. The magic alone also comes by chance.
@@ -50,7 +47,9 @@ pub fn damage_dumps(source: &Node, target: &Node, server: &Server) {
         let digest = from.digest(&key);
         filters.push((family, key, digest));
     }
-    let port = damaging_relay(source.port);
+    let mut damaged = 0;
+    let link = Link::changing(source.port, |_| (), move |bytes| damage(bytes, &mut damaged));
+    let port = link.port();
     from.run(&format!("CONFIG SET cluster-announce-port {port}"));
     let mut to = target.connect();
     eventually("the target knows the source's new port", || {
@@ -72,36 +71,6 @@ pub fn damage_dumps(source: &Node, target: &Node, server: &Server) {
     println!("{named} of {} refused", KINDS * PLACES);
     assert!(named > KINDS * PLACES / 2, "{named}: {log}");
     assert_eq!(log.matches("== CRITICAL ==").count(), named);
-}
-
-/// A port that leads to another, and changes a bit of each chunk that comes from there.
-fn damaging_relay(target: u16) -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    let port = listener.local_addr().expect("an address").port();
-    spawn(move || {
-        for client in listener.incoming().flatten() {
-            let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else {
-                continue;
-            };
-            let handle = |stream: &TcpStream| stream.try_clone().expect("a second handle");
-            let (upwards, downwards) = ((handle(&client), handle(&server)), (server, client));
-            spawn(move || relay(upwards, |_| ()));
-            let mut damaged = 0;
-            spawn(move || relay(downwards, |bytes| damage(bytes, &mut damaged)));
-        }
-    });
-    port
-}
-
-/// Forwards data until either end closes.
-fn relay((mut from, mut to): (TcpStream, TcpStream), mut change: impl FnMut(&mut [u8])) {
-    let mut portion = vec![0; 1 << 20];
-    while let Ok(length @ 1..) = from.read(&mut portion) {
-        change(&mut portion[..length]);
-        if to.write_all(&portion[..length]).is_err() {
-            return;
-        }
-    }
 }
 
 /// Changes one bit of each chunk, in each at another place.

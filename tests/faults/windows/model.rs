@@ -1,7 +1,7 @@
 //! Filters with and without RENEW, and sketches, against models that know when each item came:
 //! through restarts, rewritten append-only files, replicas with other clocks, and a failover.
 
-use super::{replica_of, rewrite_append_only_file, server_with, Clocked, SECOND};
+use super::{replica_of, server_with, Clocked, SECOND};
 use crate::times;
 use splitbloom_harness::{
     commands_in_append_only_file, eventually, item, trials, Connection, Random, Server,
@@ -186,7 +186,7 @@ impl Model for Sketch {
 fn wait_until_equal(primary: &Server, replicas: &[Server]) {
     /// The digest, and what DUMP replies of each filter.
     fn contents(db: &mut Connection) -> (String, Vec<Vec<u8>>) {
-        let dumps = ["keeps", "renews"].map(|key| db.run(&format!("DUMP {key}")).bytes().to_vec());
+        let dumps = ["keeps", "renews"].map(|key| db.dump(key));
         (db.digest_of_everything(), dumps.to_vec())
     }
     let mut here = primary.connect();
@@ -227,7 +227,7 @@ fn models_with_clocks_agree_over_fifty_windows_restarts_and_a_failover() {
         }
         if round % (rounds / 10) == 3 {
             wait_until_equal(&primary, &replicas);
-            rewrite_append_only_file(&mut server.db);
+            server.db.rewrite_append_only_file();
         }
         if round % (rounds / 4) == 7 {
             let digest = server.db.digest_of_everything();

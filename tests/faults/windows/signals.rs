@@ -141,12 +141,12 @@ fn values_are_signalled_where_they_are_however_they_came_there() {
         for key in ["renamed", "copied", "moved", "restored", "deleted", "expired", "replaced"] {
             kind.create(db, key);
         }
-        let dump = db.run("DUMP restored").bytes().to_vec();
+        let dump = db.dump("restored");
         db.run("RENAME renamed new-name");
         db.run("COPY copied copy");
         db.run("MOVE moved 3");
         db.run("DEL restored deleted");
-        db.call([b"RESTORE".as_slice(), b"restored", b"0", &dump]);
+        db.restore("restored", &dump);
         db.run("PEXPIRE expired 1");
         db.run("SET replaced text");
         if needs_more {

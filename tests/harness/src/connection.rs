@@ -1,6 +1,6 @@
 //! A client that shows the test exactly what is on the wire.
 
-use crate::{patient, Reply};
+use crate::{eventually, patient, Reply};
 use std::io::{BufReader, Result, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -46,6 +46,11 @@ impl Connection {
         let reply = self.line(line);
         assert!(!reply.is_error(), "{line}: {reply}");
         reply
+    }
+
+    /// Runs commands that must not fail, in order.
+    pub fn run_all(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        lines.into_iter().for_each(|line| drop(self.run(line.as_ref())));
     }
 
     /// Sends commands and checks their replies.
@@ -108,6 +113,26 @@ impl Connection {
     pub fn info_number(&mut self, section: &str, name: &str) -> i64 {
         let text = self.info(section, name);
         text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
+    }
+
+    /// What DUMP returns.
+    pub fn dump(&mut self, key: &str) -> Vec<u8> {
+        self.call(["DUMP", key]).bytes().to_vec()
+    }
+
+    /// The reply to a RESTORE, which may replace a value.
+    pub fn restore(&mut self, key: &str, payload: &[u8]) -> String {
+        self.call([b"RESTORE", key.as_bytes(), b"0", payload, b"REPLACE"]).to_string()
+    }
+
+    /// Rewrites the append-only file, and waits for the end.
+    pub fn rewrite_append_only_file(&mut self) {
+        self.run("BGREWRITEAOF");
+        eventually("the rewrite ends", || {
+            self.info("persistence", "aof_rewrite_in_progress") == "0"
+                && self.info("persistence", "aof_rewrite_scheduled") == "0"
+        });
+        assert_eq!(self.info("persistence", "aof_last_bgrewrite_status"), "ok");
     }
 
     /// The digest of a value. Equal values have equal digests on every server.

@@ -55,7 +55,7 @@ pub fn check_errors(options: Options, setup: &[&str], table: &str) {
     // Without syncs, because a write to the file, and its size, would wait for a sync in progress.
     let server = Server::with(options.and_settings(&["appendonly yes", "appendfsync no"]));
     let mut db = server.connect();
-    setup.iter().for_each(|line| drop(db.run(line)));
+    db.run_all(setup);
     let before = Traces::of(&mut db);
     let cases = cases(table);
     let mut wrong = Vec::new();

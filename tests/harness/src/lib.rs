@@ -72,10 +72,10 @@ pub use paths::{in_repository, module_path, python, server_path, sketch_module_p
 pub use peer::peer;
 pub use port::Port;
 pub use primary::Primary;
-pub use process::write_script;
+pub use process::{write_script, Folder};
 pub use random::{splitmix64, trials, Random};
 pub use reply::Reply;
-pub use server::{Options, Server};
+pub use server::{Options, Server, APPEND_ONLY, OTHER_SETTINGS};
 pub use specimens::{delete_items, load_chunks, scan_dump, Fingerprint, Specimen, Specimens};
 pub use wait::{eventually, patient};
 pub use writers::{Pace, Writers};

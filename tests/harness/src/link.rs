@@ -13,6 +13,9 @@ const PORTION: usize = 16 << 10;
 /// No cut is pending.
 const UNLIMITED: i64 = i64::MAX;
 
+/// What sees each portion, and may change it, before it goes on.
+type Hook = Box<dyn FnMut(&mut [u8]) + Send>;
+
 pub struct Link {
     port: u16,
     shared: Arc<Shared>,
@@ -21,6 +24,8 @@ pub struct Link {
 struct Shared {
     target: AtomicU16,
     open: Mutex<Vec<TcpStream>>,
+    /// Of what goes to the target, and of what comes from there.
+    hooks: [Mutex<Hook>; 2],
     /// Bytes from the target that still pass before the cut.
     allowance: AtomicI64,
     cuts: AtomicU64,
@@ -33,10 +38,21 @@ struct Shared {
 impl Link {
     /// A link to a server on a local port.
     pub fn to(target: u16) -> Link {
+        Link::changing(target, |_| (), |_| ())
+    }
+
+    /// The same, with something that sees, and may change, what goes to the server and what comes
+    /// from there.
+    pub fn changing(
+        target: u16,
+        upwards: impl FnMut(&mut [u8]) + Send + 'static,
+        downwards: impl FnMut(&mut [u8]) + Send + 'static,
+    ) -> Link {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let shared = Arc::new(Shared {
             target: AtomicU16::new(target),
             open: Mutex::default(),
+            hooks: [Mutex::new(Box::new(upwards)), Mutex::new(Box::new(downwards))],
             allowance: AtomicI64::new(UNLIMITED),
             cuts: AtomicU64::new(0),
             breaks: AtomicBool::new(false),
@@ -129,8 +145,10 @@ impl Shared {
         let mut portion = vec![0; PORTION];
         while let Ok(length @ 1..) = from.read(&mut portion) {
             let left = if is_metered { self.take(length) } else { UNLIMITED };
-            let passed = length.min(left.max(0) as usize);
-            if to.write_all(&portion[..passed]).is_err() {
+            let passed = &mut portion[..length.min(left.max(0) as usize)];
+            let hook = &self.hooks[usize::from(is_metered)];
+            hook.lock().expect("no thread panics with the lock held")(passed);
+            if to.write_all(passed).is_err() {
                 break;
             }
             if left <= length as i64 {

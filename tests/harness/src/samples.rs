@@ -147,8 +147,7 @@ impl Sample {
     /// The same under a key that any text names.
     pub fn restore_as(&self, db: &mut Connection, key: &str) {
         let payload = payload(db, &self.body());
-        let reply = db.call([b"RESTORE", key.as_bytes(), b"0", &payload]);
-        assert_eq!(reply.to_string(), "+OK", "{key}");
+        assert_eq!(db.restore(key, &payload), "+OK", "{key}");
     }
 
     /// It answers what it answered on RedisBloom.
@@ -179,7 +178,7 @@ impl Sample {
 pub fn payload(db: &mut Connection, body: &[u8]) -> Vec<u8> {
     // In a cluster, a key of the slot that the tests move.
     db.run("SET {m}:model 1");
-    let model = db.run("DUMP {m}:model").bytes().to_vec();
+    let model = db.dump("{m}:model");
     db.run("DEL {m}:model");
     with_fresh_footer(&model, body)
 }
@@ -210,7 +209,8 @@ fn body_of(dump: &str) -> Vec<u8> {
     bytes
 }
 
-fn bytes_of(hex: &str) -> Vec<u8> {
+/// The bytes of hexadecimal digits, whatever is between them.
+pub fn bytes_of(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
     let byte = |pair| std::str::from_utf8(pair).map(|pair| u8::from_str_radix(pair, 16));
     digits.chunks(2).map(|pair| byte(pair).expect("ASCII").expect("two digits")).collect()

@@ -64,6 +64,15 @@ impl Options {
     }
 }
 
+/// With `appendfsync no` every command that has been answered is in the file; otherwise writing may
+/// wait for the disk.
+pub const APPEND_ONLY: [&str; 3] =
+    ["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"];
+
+/// Other defaults and a limit that every filter exceeds: a replica must apply neither.
+pub const OTHER_SETTINGS: [&str; 4] =
+    ["bf.error-rate 0.2", "bf.initial-size 7", "bf.expansion-factor 4", "bf.max-filter-bytes 1"];
+
 pub struct Server {
     // Dropped in this order: first the process, then its folder.
     process: Process,
@@ -83,6 +92,11 @@ impl Server {
     /// A server with additional configuration lines.
     pub fn configured(lines: &[&str]) -> Server {
         Server::with(Options::settings(lines))
+    }
+
+    /// A server with additional configuration lines and the module for sketches beside the other.
+    pub fn with_sketches(lines: &[&str]) -> Server {
+        Server::with(Options { with_sketches: true, ..Options::settings(lines) })
     }
 
     /// A server with additional lines, and no false positive by chance: until it restarts, the
@@ -152,6 +166,27 @@ impl Server {
                 && here.info("replication", "master_repl_offset")
                     == there.info("replication", "slave_repl_offset")
         });
+    }
+
+    /// The server, and a client of it.
+    pub fn with_client(self) -> (Server, Connection) {
+        let db = self.connect();
+        (self, db)
+    }
+
+    /// Once the replica has caught up, both hold the same. Returns the digest of everything.
+    pub fn assert_equal(&self, replica: &Server) -> String {
+        self.wait_for(replica);
+        let digest = self.connect().digest_of_everything();
+        assert_eq!(replica.connect().digest_of_everything(), digest);
+        digest
+    }
+
+    /// The last line of the log that contains these words.
+    pub fn logged(&self, words: &str) -> String {
+        let log = self.log();
+        let line = log.lines().rfind(|line| line.contains(words));
+        line.unwrap_or_else(|| panic!("no {words:?} in {log}")).to_owned()
     }
 
     pub fn connect(&self) -> Connection {

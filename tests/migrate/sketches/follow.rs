@@ -3,8 +3,7 @@
 use super::{measurement, server_of_theirs, skewed, with};
 use crate::follow::cut_link;
 use crate::number;
-use crate::ways;
-use splitbloom_harness::{item, words, Connection, Link, Random, Reply};
+use splitbloom_harness::{item, words, Connection, Link, Random, Reply, Server};
 
 /// The sketches that the replica follows.
 const FOLLOWED: [&str; 6] = [
@@ -69,9 +68,9 @@ fn a_replica_counts_what_its_primary_counts() {
     let random = Random::seeded(number("SEED", 1));
     let mut changes = Changes { random, numbers: [const { Vec::new() }; 2] };
     let mut db = primary.connect();
-    FOLLOWED.iter().for_each(|line| drop(db.run(line)));
+    db.run_all(FOLLOWED);
     let link = Link::to(primary.port());
-    let replica = ways::ours(&[&format!("replicaof 127.0.0.1 {}", link.port())]);
+    let replica = Server::with_sketches(&[&format!("replicaof 127.0.0.1 {}", link.port())]);
     primary.wait_for(&replica);
     for cut in 0..cuts {
         cut_link(&link, cut, &mut changes.random);

@@ -4,8 +4,7 @@ use splitbloom_harness::Server;
 
 #[test]
 fn insert_accepts_its_options_in_any_case_and_any_order() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     for (options, capacity, expansion) in [
         ("CAPACITY 500", 500, "[:2]"),
         ("capacity 500 error 0.001", 500, "[:2]"),
@@ -28,8 +27,7 @@ fn insert_accepts_its_options_in_any_case_and_any_order() {
 
 #[test]
 fn the_last_error_rate_given_to_insert_wins() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.INSERT k ERROR 0.5 ERROR 0.001 ITEMS a");
     assert_eq!(db.line("BF.INFO k FULL").field("Error rate").double(), 0.001);
 }

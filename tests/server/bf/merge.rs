@@ -105,8 +105,7 @@ ERR filters to merge would exceed bf.max-merge-bytes
 
 #[test]
 fn the_limits_hold_and_nothing_has_changed() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     reserve(&mut db, &["a", "b"], "0.01 100");
     add_items(&mut db, "a", 0..1000);
     add_items(&mut db, "b", 1000..50_000);
@@ -126,9 +125,8 @@ fn the_limits_hold_and_nothing_has_changed() {
 
 #[test]
 fn the_pages_of_the_destination_that_a_union_touches_count_too() {
-    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let (primary, mut db) = Server::configured(&["appendonly yes", "appendfsync no"]).with_client();
     let replica = primary.replica(&["bf.max-merge-bytes 1"]);
-    let mut db = primary.connect();
     reserve(&mut db, &["large", "small"], "0.01 100");
     add_items(&mut db, "large", 0..200_000);
     add_items(&mut db, "small", 200_000..200_300);
@@ -151,8 +149,7 @@ fn the_pages_of_the_destination_that_a_union_touches_count_too() {
 
 #[test]
 fn all_its_keys_are_declared() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let keys = db.ask("COMMAND GETKEYS BF.MERGE to 2 one other");
     assert_eq!(keys, "[$to, $one, $other]");
     assert_eq!(
@@ -178,8 +175,7 @@ fn all_its_keys_are_declared() {
 
 #[test]
 fn a_user_needs_to_write_the_destination_and_to_read_the_sources() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     reserve(&mut db, &["a", "b"], "0.01 1000");
     db.run("BF.ADD a x");
     for (rules, is_allowed) in [

@@ -4,8 +4,7 @@ use splitbloom_harness::Server;
 
 #[test]
 fn reserve_accepts_its_options_in_any_case_and_any_order() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for (options, expansion) in [
         ("EXPANSION 4", "[:4]"),
         ("expansion 4", "[:4]"),
@@ -31,8 +30,7 @@ fn reserve_accepts_its_options_in_any_case_and_any_order() {
 
 #[test]
 fn filters_created_without_a_seed_have_different_ones() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for key in ["one", "other"] {
         db.run(&format!("BF.RESERVE {key} 0.01 100"));
     }

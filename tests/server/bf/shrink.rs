@@ -7,9 +7,8 @@ const SEED: &str = "SEED 0123456789abcdef";
 
 #[test]
 fn a_shrunk_filter_is_the_one_that_was_reserved_so() {
-    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let (primary, mut db) = Server::configured(&["appendonly yes", "appendfsync no"]).with_client();
     let replica = primary.replica(&["bf.max-merge-bytes 1"]);
-    let mut db = primary.connect();
     for (rate, growth) in [("0.01", ""), ("0.01", " NONSCALING"), ("0.0001", "")] {
         db.run("DEL large small copy");
         db.run(&format!("BF.RESERVE large {rate} 3000000{growth} {SEED}"));
@@ -44,8 +43,7 @@ fn a_shrunk_filter_is_the_one_that_was_reserved_so() {
 
 #[test]
 fn the_size_of_a_shrunk_filter_is_foretold() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for (rate, capacity) in [("0.01", 3_000_000), ("0.0001", 300_000)] {
         db.run("DEL k");
         db.run(&format!("BF.RESERVE k {rate} {capacity} {SEED}"));
@@ -88,9 +86,8 @@ ERR filter to shrink would exceed bf.max-merge-bytes
 
 #[test]
 fn a_union_keeps_the_size_of_the_destination_or_gets_that_of_the_largest_source() {
-    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let (primary, mut db) = Server::configured(&["appendonly yes", "appendfsync no"]).with_client();
     let replica = primary.replica(&["bf.max-merge-bytes 1"]);
-    let mut db = primary.connect();
     let mut random = Random::seeded(23);
     // Sizes that divide each other, and some that do not.
     let families = [
@@ -133,9 +130,8 @@ fn a_union_keeps_the_size_of_the_destination_or_gets_that_of_the_largest_source(
 
 #[test]
 fn a_union_above_the_error_rate_is_refused_unless_it_is_forced() {
-    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let (primary, mut db) = Server::configured(&["appendonly yes", "appendfsync no"]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     for key in ["a", "b"] {
         db.run(&format!("BF.RESERVE {key} 0.01 10000 NONSCALING {SEED}"));
     }
@@ -160,8 +156,7 @@ fn a_union_above_the_error_rate_is_refused_unless_it_is_forced() {
 
 #[test]
 fn a_forced_union_keeps_its_size_and_can_be_saved_and_loaded() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run(&format!("BF.RESERVE large 0.01 500000 NONSCALING {SEED}"));
     db.run(&format!("BF.RESERVE small 0.01 50000 NONSCALING {SEED}"));
     add_items(&mut db, "large", 0..480_000);

@@ -42,9 +42,8 @@ fn shrink_while(
 #[test]
 fn what_is_added_while_a_large_filter_shrinks_is_in_it() {
     let settings = ["appendonly yes", "appendfsync no", "bf.max-merge-bytes 256mb"];
-    let primary = Server::configured(&settings);
+    let (primary, mut db) = Server::configured(&settings).with_client();
     let replica = primary.replica(&["bf.max-merge-bytes 1"]);
-    let mut db = primary.connect();
     reserve_large(&mut db, "original");
     // A quarter of the size, and a size that does not divide it.
     for (resp3, wanted) in [(false, 4_200_000), (true, 3_000_000)] {
@@ -68,9 +67,7 @@ fn what_is_added_while_a_large_filter_shrinks_is_in_it() {
         db.run(&format!("BF.SHRINK twin CAPACITY {wanted}"));
         assert_eq!(db.ask("EXEC"), format!("[:{capacity}]"));
         assert!(wanted == 3_000_000 || db.digest("k") == db.digest("twin"));
-        let all = db.digest_of_everything();
-        primary.wait_for(&replica);
-        assert_eq!(replica.connect().digest_of_everything(), all);
+        let all = primary.assert_equal(&replica);
         db.run("DEBUG LOADAOF");
         assert_eq!(db.digest_of_everything(), all);
     }
@@ -79,8 +76,7 @@ fn what_is_added_while_a_large_filter_shrinks_is_in_it() {
 /// The journal of the filter holds far less than one batch.
 #[test]
 fn a_batch_of_any_size_may_come_while_a_large_filter_shrinks() {
-    let server = Server::configured(&["bf.max-followed-items 256"]);
-    let mut db = server.connect();
+    let (server, mut db) = Server::configured(&["bf.max-followed-items 256"]).with_client();
     reserve_large(&mut db, "k");
     let mut next = ITEMS;
     let capacity = shrink_while(server.connect(), "k", 3_000_000, || {
@@ -106,8 +102,7 @@ const INTERRUPTIONS: [(&str, &[&str], bool); 6] = [
 /// still.
 #[test]
 fn a_shrink_that_is_interrupted_ends_with_an_error_and_changes_nothing() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     reserve_large(&mut db, "original");
     let original = db.digest("original");
     db.run(&format!("BF.RESERVE other {LARGE}"));
@@ -141,8 +136,7 @@ fn a_shrink_that_is_interrupted_ends_with_an_error_and_changes_nothing() {
 
 #[test]
 fn a_filter_is_shrunk_by_one_client_at_a_time() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     reserve_large(&mut db, "original");
     let mut has_been_refused = false;
     for _ in 0..100 {
@@ -195,8 +189,7 @@ fn two_clients_that_shrink_a_filter_by_two_names_lose_nothing() {
 
 #[test]
 fn a_client_that_leaves_leaves_the_filter_as_it_was() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     reserve_large(&mut db, "k");
     let digest = db.digest("k");
     for how in ["CLIENT KILL ID", "CLIENT UNBLOCK"] {
@@ -219,8 +212,7 @@ fn a_client_that_leaves_leaves_the_filter_as_it_was() {
 
 #[test]
 fn a_large_filter_is_bounded_where_its_client_cannot_wait() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     reserve_large(&mut db, "k");
     db.run("CONFIG SET bf.max-merge-bytes 16mb");
     db.run("MULTI");

@@ -25,8 +25,7 @@ fn in_child(act: impl FnOnce()) -> bool {
 
 #[test]
 fn a_child_of_a_fork_follows_from_where_its_parent_was() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     add_items(&mut db, "f", 0..10_000);
     let follower = ready(server.port(), "f");
     for fork in 0..20 {

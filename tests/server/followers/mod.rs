@@ -43,8 +43,7 @@ fn has_all(follower: &Follower, mut numbers: std::ops::Range<u64>) -> bool {
 
 #[test]
 fn a_follower_has_what_the_server_has_and_gets_what_is_new() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     for shape in ["0.01 100 EXPANSION 1", "0.01 300000", "0.001 20000 EXPANSION 1"] {
         db.run(&format!("BF.RESERVE f {shape}"));
         add_items(&mut db, "f", 0..50_000);
@@ -73,8 +72,7 @@ fn a_follower_has_what_the_server_has_and_gets_what_is_new() {
 
 #[test]
 fn without_the_key_a_follower_has_no_answer_and_with_it_again_it_has() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (server, mut db) = Server::strict(&[]).with_client();
     let follower = following(server.port(), "f");
     eventually("it says why", || matches!(follower.status().error, Some(Error::Missing(_))));
     assert!(!follower.wait_until_ready(Duration::ZERO) && !follower.is_ready());
@@ -100,8 +98,7 @@ fn without_the_key_a_follower_has_no_answer_and_with_it_again_it_has() {
 
 #[test]
 fn a_filter_that_takes_the_key_of_another_is_swapped_in_as_a_whole() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     add_items(&mut db, "f", 0..100_000);
     let follower = ready(server.port(), "f");
     let done = AtomicBool::new(false);
@@ -131,8 +128,7 @@ fn a_filter_that_takes_the_key_of_another_is_swapped_in_as_a_whole() {
 
 #[test]
 fn a_follower_comes_back_after_cuts_and_misses_nothing() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.01 1000000");
     add_items(&mut db, "f", 0..100_000);
     let link = Link::to(server.port());
@@ -150,8 +146,8 @@ fn a_follower_comes_back_after_cuts_and_misses_nothing() {
 
 #[test]
 fn a_copy_goes_on_answering_while_the_server_is_gone_and_says_how_old_it_is() {
-    let mut server = Server::configured(&["appendonly yes", "appendfsync always"]);
-    let mut db = server.connect();
+    let (mut server, mut db) =
+        Server::configured(&["appendonly yes", "appendfsync always"]).with_client();
     add_items(&mut db, "f", 0..10_000);
     let follower = ready(server.port(), "f");
     eventually("it is current", || follower.staleness() < Some(Duration::from_secs(1)));
@@ -180,8 +176,7 @@ fn partitioned(db: &mut Connection, partitions: Partitions) -> Keys<'static> {
 
 #[test]
 fn a_server_holds_one_question_about_all_partitions() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let partitions = Partitions::new(64).expect("a power of two");
     let keys = partitioned(&mut db, partitions);
     for topology in [Topology::OneServer, Topology::Cluster] {
@@ -202,8 +197,7 @@ fn a_server_holds_one_question_about_all_partitions() {
 
 #[test]
 fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let keys = partitioned(&mut db, Partitions::new(4).expect("a power of two"));
     let follower = Follower::start(at(server.port()), Topology::OneServer, keys).expect("a thread");
     assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
@@ -224,17 +218,14 @@ fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
         let number = numbers.next().expect("some item");
         db.run("BF.RESERVE next 0.0001 1000");
         db.call([b"BF.ADD".as_slice(), b"next", &item(number)]);
-        for line in ["MULTI", &format!("RENAME {key} old"), &format!("RENAME next {key}"), "EXEC"] {
-            db.run(line);
-        }
+        db.run_all(["MULTI", &format!("RENAME {key} old"), &format!("RENAME next {key}"), "EXEC"]);
         eventually("the new one is there", || has(&follower, number));
     }
 }
 
 #[test]
 fn followers_are_listed_by_name_if_they_may_name_themselves() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     add_items(&mut db, "f", 0..10);
     let follower = ready(server.port(), "f");
     assert!(db.run("CLIENT LIST").text().contains(" name=splitbloom-follower "));

@@ -33,8 +33,7 @@ fn check(model: &Model, follower: &Follower, key: &str) -> bool {
 
 #[test]
 fn a_copy_denies_nothing_that_was_acknowledged_before_it_was_current() {
-    let server = Server::configured(&["bf.max-followed-items 2000"]);
-    let mut db = server.connect();
+    let (server, mut db) = Server::configured(&["bf.max-followed-items 2000"]).with_client();
     let link = Link::to(server.port());
     let mut random = Random::seeded(5);
     // One through a line that is cut, and one that is dropped and begun again.

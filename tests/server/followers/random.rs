@@ -73,12 +73,11 @@ impl Model {
                 self.put(key, items);
             }
             (11..13, Some(items)) => {
-                self.dump = Some((db.run(&format!("DUMP {key}")).bytes().to_vec(), items));
+                self.dump = Some((db.dump(key), items));
             }
             (13..15, _) => {
                 if let Some((dump, items)) = self.dump.clone() {
-                    let restore: [&[u8]; 5] = [b"RESTORE", key.as_bytes(), b"0", &dump, b"REPLACE"];
-                    assert_eq!(db.call(restore).to_string(), "+OK");
+                    assert_eq!(db.restore(key, &dump), "+OK");
                     self.put(key, items);
                 }
             }

@@ -1,81 +1,26 @@
-//! What happens at each step of a fetch: a relay stops before every command of the follower.
+//! What happens at each step of a fetch: a link stops before every command of the follower.
 
 use super::{at, SOON};
 use splitbloom_client::{Follower, Keys, Topology};
 use splitbloom_harness::{add_items, eventually, item, load_chunks, patient, scan_dump};
-use splitbloom_harness::{Connection, Server};
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use splitbloom_harness::{Connection, Link, Server};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Called before each command, with its name.
-type Before = Arc<Mutex<dyn FnMut(&str) + Send>>;
-
-/// Relays to `target`, one command after the other. Returns the port.
-fn relay(target: u16, before: Before) -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    let port = listener.local_addr().expect("an address").port();
-    thread::spawn(move || {
-        for client in listener.incoming().flatten() {
-            let server = TcpStream::connect(("127.0.0.1", target)).expect("a server");
-            let (mut replies, mut back) =
-                (server.try_clone().expect("a socket"), client.try_clone());
-            thread::spawn(move || {
-                let _ = std::io::copy(&mut replies, back.as_mut().expect("a socket"));
-            });
-            let before = before.clone();
-            thread::spawn(move || pass_commands(client, server, &before));
-        }
-    });
-    port
-}
-
-fn pass_commands(client: TcpStream, mut server: TcpStream, before: &Before) {
-    let mut client = BufReader::new(client);
-    while let Some((name, bytes)) = read_command(&mut client) {
-        (before.lock().expect("no panic"))(&name);
-        if server.write_all(&bytes).is_err() {
-            return;
-        }
-    }
-}
-
-/// The next command: its name, and its bytes.
-fn read_command(from: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
-    let (mut bytes, mut name) = (Vec::new(), None);
-    let number = |from: &mut dyn BufRead, bytes: &mut Vec<u8>| {
-        let start = bytes.len();
-        from.read_until(b'\n', bytes).ok()?;
-        std::str::from_utf8(bytes.get(start + 1..)?).ok()?.trim_end().parse::<usize>().ok()
-    };
-    for _ in 0..number(from, &mut bytes)? {
-        let len = number(from, &mut bytes)?;
-        let start = bytes.len();
-        bytes.resize(start + len + 2, 0);
-        from.read_exact(&mut bytes[start..]).ok()?;
-        name.get_or_insert_with(|| {
-            String::from_utf8_lossy(&bytes[start..start + len]).into_owned()
-        });
-    }
-    Some((name?, bytes))
-}
-
 /// A follower of `f` whose commands are counted, but for those of the connection: `before` gets the
-/// number of each.
-fn following(server: &Server, mut before: impl FnMut(usize) + Send + 'static) -> Follower {
+/// number of each. It reaches the server by the link.
+fn following(server: &Server, mut before: impl FnMut(usize) + Send + 'static) -> (Link, Follower) {
+    const NAME: &[u8] = b"\r\nBF.";
     let mut commands = 0;
-    let port = relay(
-        server.port(),
-        Arc::new(Mutex::new(move |name: &str| {
-            if name.starts_with("BF.") {
-                before(commands);
-                commands += 1;
-            }
-        })),
-    );
-    let follower = Follower::start(at(port), Topology::OneServer, Keys::One(b"f"));
-    follower.expect("a thread")
+    let upwards = move |bytes: &mut [u8]| {
+        for _ in bytes.windows(NAME.len()).filter(|bytes| *bytes == NAME) {
+            before(commands);
+            commands += 1;
+        }
+    };
+    let link = Link::changing(server.port(), upwards, |_| ());
+    let follower = Follower::start(at(link.port()), Topology::OneServer, Keys::One(b"f"));
+    (link, follower.expect("a thread"))
 }
 
 fn denied(follower: &Follower, numbers: std::ops::Range<u64>) -> usize {
@@ -93,8 +38,7 @@ const OTHERS: std::ops::Range<u64> = 500_000..500_100;
 
 /// A filter of two chunks, and another one, in a database of their own.
 fn prepared() -> Server {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("SELECT 5");
     for key in ["full", "spare"] {
         db.run(&format!("BF.RESERVE {key} 0.0000001 300000 SEED 00000000000000aa"));
@@ -107,16 +51,14 @@ fn prepared() -> Server {
 
 /// Puts copies of them where a follower of `f` begins.
 fn begin(db: &mut Connection) {
-    for line in [
+    db.run_all([
         "FLUSHDB",
         "SELECT 5",
         "COPY full f DB 0",
         "COPY spare other DB 0",
         "COPY spare f DB 1 REPLACE",
         "SELECT 0",
-    ] {
-        db.run(line);
-    }
+    ]);
 }
 
 /// Exchanges that end where they began.
@@ -146,13 +88,13 @@ fn a_name_exchanged_and_exchanged_back_at_any_step_of_a_fetch_leaves_the_right_c
         {
             let mut db = server.connect();
             begin(&mut db);
-            let follower = following(server, move |number| {
+            let (_link, follower) = following(server, move |number| {
                 let lines = match number {
                     _ if number == first => there,
                     _ if number == second => back,
                     _ => return,
                 };
-                lines.iter().for_each(|line| drop(db.run(line)));
+                db.run_all(lines);
             });
             let mut db = server.connect();
             eventually("the copy is that of the key", || {
@@ -190,19 +132,16 @@ fn whatever_a_name_stands_for_after_any_step_of_a_fetch_is_what_the_copy_has() {
     on_prepared_servers(&CHANGES, |server, (lines, expected)| {
         let mut db = server.connect();
         db.run("SELECT 5");
-        let dump = db.run("DUMP spare").bytes().to_vec();
+        let dump = db.dump("spare");
         let chunks = scan_dump(&mut db, "spare");
         for step in 0..STEPS {
             let mut db = server.connect();
             begin(&mut db);
             let (lines, dump, chunks) = (*lines, dump.clone(), chunks.clone());
-            let follower = following(server, move |number| {
+            let (_link, follower) = following(server, move |number| {
                 for line in lines.iter().filter(|_| number == step) {
                     match *line {
-                        "RESTORE f" => {
-                            let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
-                            assert_eq!(db.call(restore).to_string(), "+OK");
-                        }
+                        "RESTORE f" => assert_eq!(db.restore("f", &dump), "+OK"),
                         "LOAD f" => load_chunks(&mut db, "f", &chunks),
                         line => drop(db.run(line)),
                     }
@@ -221,15 +160,14 @@ fn whatever_a_name_stands_for_after_any_step_of_a_fetch_is_what_the_copy_has() {
 
 #[test]
 fn items_found_by_chance_while_a_filter_is_fetched_and_after_are_in_the_copy() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.01 1000000");
     add_items(&mut db, "f", 0..950_000);
     let mut writer = server.connect();
     let by_chance = Arc::new(Mutex::new(0));
     let found = by_chance.clone();
     // After the first chunk: the sub-filter fills, and the table begins.
-    let follower = following(&server, move |number| {
+    let (_link, follower) = following(&server, move |number| {
         if number == 3 {
             *found.lock().expect("no panic") =
                 120_000 - add_items(&mut writer, "f", 950_000..1_070_000);
@@ -251,13 +189,12 @@ fn items_found_by_chance_while_a_filter_is_fetched_and_after_are_in_the_copy() {
 /// A fetch of many chunks, while a journal of few hashes runs over several times.
 #[test]
 fn a_fetch_that_takes_longer_than_the_journal_holds_ends() {
-    let server = prepared();
-    let mut db = server.connect();
+    let (server, mut db) = prepared().with_client();
     db.run("CONFIG SET bf.max-followed-items 512");
     begin(&mut db);
     let mut next = 600_000;
     // Two of these in a turn are not too many.
-    let follower = following(&server, move |_| {
+    let (_link, follower) = following(&server, move |_| {
         add_items(&mut db, "f", next..next + 100);
         next += 100;
     });
@@ -267,12 +204,11 @@ fn a_fetch_that_takes_longer_than_the_journal_holds_ends() {
 
 #[test]
 fn a_filter_that_changes_faster_than_it_is_followed_is_named_with_what_to_raise() {
-    let server = prepared();
-    let mut db = server.connect();
+    let (server, mut db) = prepared().with_client();
     db.run("CONFIG SET bf.max-followed-items 256");
     begin(&mut db);
     let mut next = 600_000;
-    let follower = following(&server, move |_| {
+    let (_link, follower) = following(&server, move |_| {
         add_items(&mut db, "f", next..next + 2_000);
         next += 2_000;
     });

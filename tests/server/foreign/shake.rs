@@ -7,8 +7,7 @@ use splitbloom_harness::Server;
 
 #[test]
 fn a_header_of_redisbloom_loads_with_its_doubles_rounded_to_15_decimals() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for sample in [GROWING, FIXED] {
         let Sample { family, key, .. } = sample;
         let pieces = sample.pieces();

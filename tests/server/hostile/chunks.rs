@@ -51,8 +51,7 @@ fn every_field_of_a_forged_chunk_at_its_boundaries_is_refused_or_works() {
 
 #[test]
 fn chunks_out_of_order_or_of_another_filter_are_refused_and_do_no_harm() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for Large { family, chunks, other } in large() {
         let refused = |db: &mut Connection, iterator, bytes| {
             assert_eq!(family.load(db, "l", iterator, bytes), REFUSED, "{family:?}");
@@ -121,8 +120,7 @@ fn any_scandump_iterator_gets_a_valid_reply() {
     /// The iterators at which a table begins, and at which everything ends.
     const TABLE: i64 = 1 << 51;
     const END: i64 = 1 << 52;
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let mut random = Random::seeded(5);
     db.run("BF.RESERVE bloom 0.01 1000 NONSCALING");
     db.run("BF.RESERVE both 0.01 10");
@@ -186,8 +184,7 @@ pub fn large() -> &'static [Large] {
     ];
     static LARGE: OnceLock<Vec<Large>> = OnceLock::new();
     LARGE.get_or_init(|| {
-        let server = Server::start();
-        let mut db = server.connect();
+        let (_server, mut db) = Server::start().with_client();
         let mut chunks = |family: Family, parameters: &str, items| {
             db.run(&format!("{} k {parameters}", family.command("RESERVE")));
             family.add_items(&mut db, "k", 0..items);

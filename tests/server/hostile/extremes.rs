@@ -6,8 +6,7 @@ use splitbloom_harness::{
 
 #[test]
 fn filters_of_any_size_and_error_rate_work() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let baseline = db.info_number("bf", "bf_bytes_held");
     for rate in ["0.999999", "0.5", "0.01", "0.000000001", "1e-300", "5e-324"] {
         for capacity in ["1", "1000000", "1000000000", "1099511627776"] {
@@ -28,8 +27,7 @@ fn filters_of_any_size_and_error_rate_work() {
 #[test]
 fn thousands_of_layers_from_redisbloom_load_and_work_and_grow_by_a_table() {
     const LEN: u32 = 6_000;
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     load_chunks(&mut db, "k", &layers(LEN));
     assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{LEN}]"));
     assert_eq!(db.ask("BF.INFO k ITEMS"), format!("[:{}]", 6 * LEN));
@@ -54,8 +52,7 @@ fn thousands_of_layers_from_redisbloom_load_and_work_and_grow_by_a_table() {
 
 #[test]
 fn text_that_looks_like_a_format_string_is_harmless() {
-    let server = Server::configured(&["loglevel debug"]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::configured(&["loglevel debug"]).with_client();
     for text in ["%s%n%s%n", "%d", "%%", "{}", "{0}"] {
         for command in [
             "BF.ADD ? ?",

@@ -251,8 +251,7 @@ fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
 
 /// Runs an attack on a server of its own. Deleting all keys must return all memory.
 fn siege(attack: impl FnOnce(&mut Connection)) {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let baseline = held(&mut db);
     attack(&mut db);
     returns_all_memory(&mut db, baseline);

@@ -44,8 +44,7 @@ fn an_unknown_version_or_layout_is_refused_with_a_log_line() {
     // Position in the first chunk, after its head, the record of the filter, and the index of the
     // sub-filter.
     let layout = HEAD_BYTES + head_record_bytes(0) + 5;
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let payload = &payloads(&mut db)[WITH_BLOOM];
     let (head, body) = around_the_chunk(payload);
 
@@ -64,8 +63,7 @@ fn an_unknown_version_or_layout_is_refused_with_a_log_line() {
 /// The other type, with bytes that its reader would take.
 #[test]
 fn a_payload_around_a_chunk_of_the_other_family_is_refused() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let payloads = payloads(&mut db);
     let is_counting =
         |payload: &Vec<u8>| around_the_chunk(payload).1[HEAD_BYTES] == COUNTING_FILTER;
@@ -89,7 +87,7 @@ pub fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
     let mut payloads = Vec::new();
     for victim in VICTIMS {
         victim.create(db);
-        payloads.push(db.run("DUMP k").bytes().to_vec());
+        payloads.push(db.dump("k"));
         db.run("DEL k");
     }
     payloads
@@ -111,5 +109,5 @@ pub fn payload_around(payload: &[u8], head: &[u8], body: &[u8]) -> Vec<u8> {
 
 /// Whether the server accepts the payload.
 pub fn restore(db: &mut Connection, payload: &[u8]) -> bool {
-    !db.call([b"RESTORE".as_slice(), b"k", b"0", payload, b"REPLACE"]).is_error()
+    db.restore("k", payload) == "+OK"
 }

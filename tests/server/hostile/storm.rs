@@ -44,8 +44,8 @@ fn each_of_very_many_mutated_payloads_is_refused_or_works() {
 pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, usize) -> bool) {
     let count = wanted(samples);
     // The server would keep a histogram of the times of each command that is run later.
-    let server = Server::configured(&["latency-tracking no", "rdbcompression no"]);
-    let mut db = server.connect();
+    let (server, mut db) =
+        Server::configured(&["latency-tracking no", "rdbcompression no"]).with_client();
     let baseline = held(&mut db);
     let process = db.info("server", "process_id");
     // Do not measure what the server allocates once, at its first RESTORE, SAVE and reload, and
@@ -120,11 +120,11 @@ const TRIES: u32 = 20;
 /// The digests of `k` and of its copies, by chunks, COPY, DUMP and a file, and of itself again.
 fn digests_of_copies(db: &mut Connection, family: Family) -> [String; 5] {
     let digest = db.digest("k");
-    let dump = db.run("DUMP k");
+    let dump = db.dump("k");
     let chunks = family.scan_dump(db, "k");
     family.load_chunks(db, "chunks", &chunks);
     db.run("COPY k copy");
-    db.call([b"RESTORE".as_slice(), b"restored", b"0", dump.bytes()]);
+    db.restore("restored", &dump);
     db.run("SAVE");
     db.run("DEBUG RELOAD");
     let [k, chunks, copy, restored] = ["k", "chunks", "copy", "restored"].map(|key| db.digest(key));

@@ -1,11 +1,11 @@
 //! What is replicated, logged and signalled of filters that forget.
 
-use crate::effects::{events_of, APPEND_ONLY};
-use crate::persistence::rewrite_append_only_file;
+use crate::effects::events_of;
 use crate::replication::{assert_equal_keys, assert_no_error_line};
 use crate::windows::{field, now};
 use splitbloom_harness::{
-    add_items, commands_in_append_only_file, eventually, load_chunks, scan_dump, Connection, Server,
+    add_items, commands_in_append_only_file, eventually, load_chunks, scan_dump, Connection,
+    Server, APPEND_ONLY,
 };
 
 #[test]
@@ -47,12 +47,11 @@ fn wait_until_swept(db: &mut Connection, keys: &[&str], items: u64) {
 
 #[test]
 fn the_sweeper_finds_filters_that_have_moved() {
-    let server = Server::start();
+    let (server, mut db) = Server::start().with_client();
     let replica = server.replica(&[]);
-    let mut db = server.connect();
     fill(&mut db, &["stays", "renamed", "moved", "copied", "over", "restored", "dumped"]);
     add_items(&mut db, "last", 0..10); // one that does not forget
-    let payload = db.run("DUMP restored").bytes().to_vec();
+    let payload = db.dump("restored");
     let chunks = scan_dump(&mut db, "dumped");
     db.run("RENAME renamed new-name");
     db.run("RENAME over last");
@@ -61,7 +60,7 @@ fn the_sweeper_finds_filters_that_have_moved() {
     db.run("MOVE moved 3");
     assert_eq!(db.ask("EXISTS stays"), ":1", "the client stays in its database");
     db.run("DEL restored dumped");
-    db.call([b"RESTORE".as_slice(), b"restored", b"0", &payload]);
+    db.restore("restored", &payload);
     load_chunks(&mut db, "dumped", &chunks);
     // Valkey 8 tells no module of a move without harm: there the next change counts.
     let needs_more = db.run("INFO server").text().contains("valkey_version:8.");
@@ -80,16 +79,14 @@ fn the_sweeper_finds_filters_that_have_moved() {
     wait_until_swept(&mut db, &["moved"], of_moved);
     db.run("SELECT 5");
     wait_until_swept(&mut db, &["copy"], ITEMS);
-    server.wait_for(&replica);
+    server.assert_equal(&replica);
     assert_equal_keys(&server, &replica);
-    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
     assert_no_error_line(&replica);
 }
 
 #[test]
 fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let held = db.info_number("bf", "bf_bytes_held");
     fill(&mut db, &["deleted", "expired", "replaced", "text", "stays"]);
     db.run("UNLINK deleted");
@@ -108,8 +105,7 @@ fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
 #[test]
 fn a_restart_knows_what_is_to_be_forgotten() {
     for settings in [&APPEND_ONLY[..], &["save 3600 100000"]] {
-        let mut server = Server::strict(settings);
-        let mut db = server.connect();
+        let (mut server, mut db) = Server::strict(settings).with_client();
         let old = now() - 3_600_000;
         db.run(&format!("BF.INSERT old WINDOW 60 AT {old} ITEMS a b"));
         db.run("BF.INSERT w WINDOW 2 SLICES 2 ITEMS a b");
@@ -124,7 +120,7 @@ fn a_restart_knows_what_is_to_be_forgotten() {
         assert_eq!(db.ask("BF.MEXISTS long a b"), "[:1, :1]");
         assert_eq!(db.digest("long"), digest);
         wait_until_swept(&mut db, &["old", "w"], 2);
-        rewrite_append_only_file(&mut db);
+        db.rewrite_append_only_file();
         db.run("BF.ADD long c");
         let all = db.digest_of_everything();
         db.run("DEBUG RELOAD");
@@ -134,8 +130,7 @@ fn a_restart_knows_what_is_to_be_forgotten() {
 
 #[test]
 fn a_paused_primary_does_not_sweep() {
-    let server = Server::strict(&APPEND_ONLY);
-    let mut db = server.connect();
+    let (server, mut db) = Server::strict(&APPEND_ONLY).with_client();
     db.run("BF.INSERT w WINDOW 2 SLICES 2 ITEMS a b");
     db.run("CLIENT PAUSE 100000 WRITE");
     let written = || commands_in_append_only_file(&server).len();

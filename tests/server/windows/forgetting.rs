@@ -21,8 +21,7 @@ fn time_is_what_the_client_says_and_never_runs_back() {
 
 #[test]
 fn a_read_goes_by_the_clock_of_the_server() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     let long_ago = now() - 60_000;
     db.converse(&[
         (&format!("BF.INSERT w WINDOW 20 AT {long_ago} ITEMS a b"), "[:1, :1]"),
@@ -37,9 +36,8 @@ fn a_read_goes_by_the_clock_of_the_server() {
 
 #[test]
 fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica() {
-    let primary = Server::start();
+    let (primary, mut db) = Server::start().with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     let mut there = replica.connect();
     // Long enough for all items to come before the first is forgotten.
     db.run("BF.RESERVE w 0.01 100 WINDOW 4 SLICES 4");
@@ -49,8 +47,7 @@ fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica
     for db in [&mut db, &mut there] {
         eventually("the memory is back", || db.run("MEMORY USAGE w").integer() < 1024);
     }
-    primary.wait_for(&replica);
-    assert_eq!(db.digest("w"), there.digest("w"));
+    primary.assert_equal(&replica);
     assert_eq!(count_found(&mut db, "w", 0..1000, item), 0);
     assert_eq!(count_found(&mut there, "w", 0..1000, item), 0);
     let forgotten = db.info_number("bf", "bf_items_forgotten");

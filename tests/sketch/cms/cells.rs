@@ -1,7 +1,7 @@
 //! Cells of 1, 2, 4 and 8 bytes.
 
-use crate::module::{server, server_with};
-use splitbloom_harness::{trials, words, Random};
+use crate::module::server;
+use splitbloom_harness::{trials, words, Random, Server};
 use splitbloom_oracles::count_min::{Misfit, Plain};
 
 const SIZES: [u64; 4] = [1, 2, 4, 8];
@@ -55,9 +55,9 @@ fn increment(random: &mut Random, size: u64) -> i64 {
 #[test]
 fn increments_of_both_signs_keep_to_the_model() {
     const BATCH: u64 = 50;
-    let primary = server_with(&["appendonly yes", "appendfsync no"]);
+    let (primary, mut db) =
+        Server::with_sketches(&["appendonly yes", "appendfsync no"]).with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     let mut random = Random::seeded(812);
     let mut models = SIZES.map(|size| Plain::new(11, 3, size));
     for size in SIZES {
@@ -86,9 +86,7 @@ fn increments_of_both_signs_keep_to_the_model() {
         }
     }
     assert!(kinds.iter().all(|kind| *kind > 100), "{kinds:?}");
-    primary.wait_for(&replica);
-    let digest = db.digest_of_everything();
-    assert_eq!(replica.connect().digest_of_everything(), digest);
+    let digest = primary.assert_equal(&replica);
     db.run("DEBUG LOADAOF");
     assert_eq!(db.digest_of_everything(), digest);
     for model in &models {

@@ -1,7 +1,7 @@
 //! Encoding version 1, which Redis 8.12 writes: read from files, dumps and streams, and written if
 //! the server is set to.
 
-use crate::module::{server, server_with};
+use crate::module::server;
 use splitbloom_harness::samples::payload;
 use splitbloom_harness::{stopped_server_with_log, Connection, Options, Primary, Random, Server};
 use splitbloom_oracles::count_min::Plain;
@@ -25,7 +25,7 @@ pub fn written(version: u32) -> String {
 }
 
 fn server_that_writes(version: u32) -> Server {
-    server_with(&[&written(version), "rdbcompression no"])
+    Server::with_sketches(&[&written(version), "rdbcompression no"])
 }
 
 /// A sketch for each size of cells, as RedisBloom would have it.
@@ -58,8 +58,7 @@ fn assert_are_there(db: &mut Connection, sketches: &[Plain]) {
 
 fn restore(db: &mut Connection, sketch: &Plain) {
     let (key, payload) = (key(sketch.size), payload(db, &sketch.dump()));
-    let restore = [b"RESTORE".as_slice(), key.as_bytes(), b"0", &payload];
-    assert_eq!(db.call(restore).to_string(), "+OK");
+    assert_eq!(db.restore(&key, &payload), "+OK");
 }
 
 /// A file of the sketches, as RedisBloom would save it.
@@ -81,11 +80,10 @@ fn file(sketches: &[Plain]) -> Vec<u8> {
 fn dumps_of_8_12_are_read_and_written_as_the_server_is_set() {
     let sketches = sketches();
     for version in [0, 1] {
-        let server = server_that_writes(version);
-        let mut db = server.connect();
+        let (_server, mut db) = server_that_writes(version).with_client();
         for sketch in &sketches {
             restore(&mut db, sketch);
-            let dump = Dump::parse(db.run(&format!("DUMP {}", key(sketch.size))).bytes());
+            let dump = Dump::parse(&db.dump(&key(sketch.size)));
             assert_eq!(dump.version, version);
             let (written, described) = (dump.fields, sketch.fields());
             match (version, sketch.size) {
@@ -137,8 +135,7 @@ fn files_and_streams_of_8_12_are_read() {
 
 #[test]
 fn the_encoding_is_set_before_the_server_starts() {
-    let server = server_that_writes(1);
-    let mut db = server.connect();
+    let (_server, mut db) = server_that_writes(1).with_client();
     let config = db.run("CONFIG GET *cms*encoding").elements().to_vec();
     let name = config[0].text();
     assert_eq!(config[1].to_string(), "$1");
@@ -148,13 +145,11 @@ fn the_encoding_is_set_before_the_server_starts() {
 
 #[test]
 fn later_versions_are_refused() {
-    let server = server();
-    let mut db = server.connect();
+    let (server, mut db) = server().with_client();
     let sketch = &sketches()[0];
     let mut dump = sketch.dump();
     dump[9] = 2;
     let payload = payload(&mut db, &dump);
-    let restored = db.call([b"RESTORE".as_slice(), b"k", b"0", &payload]);
-    assert_eq!(restored.to_string(), "-ERR Bad data format");
+    assert_eq!(db.restore("k", &payload), "-ERR Bad data format");
     assert!(server.log().contains("This module reads versions up to 1"), "{}", server.log());
 }

@@ -4,20 +4,12 @@ use crate::module::server;
 
 #[test]
 fn changes_are_signalled_and_lookups_are_not() {
-    let server = server();
-    let mut db = server.connect();
+    let (server, mut db) = server().with_client();
     let mut events = server.connect();
     db.run("CONFIG SET notify-keyspace-events KEA");
     events.run("PSUBSCRIBE __keyevent@0__:cms*");
-    for line in [
-        "CMS.INITBYDIM k 5 2",
-        "CMS.QUERY k a",
-        "CMS.INCRBY k a 1",
-        "CMS.INFO k",
-        "CMS.MERGE k 1 k",
-    ] {
-        db.run(line);
-    }
+    db.run_all(["CMS.INITBYDIM k 5 2", "CMS.QUERY k a", "CMS.INCRBY k a 1", "CMS.INFO k"]);
+    db.run("CMS.MERGE k 1 k");
     for event in ["cms.init", "cms.incrby", "cms.merge"] {
         let received = events.receive().to_string();
         assert!(received.contains(&format!("__keyevent@0__:{event},")), "{received}");

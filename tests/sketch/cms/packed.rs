@@ -47,15 +47,9 @@ fn packed_items_are_counted_as_others_are() {
 
 #[test]
 fn a_command_touches_at_most_four_million_counters() {
-    let server = server();
-    let mut db = server.connect();
-    for create in [
-        "CMS.INITBYDIM deep 2 1024",
-        "CMS.INITBYDIM flat 50 4",
-        "CMS.INITBYDIM recent 50 64 WINDOW 3600 SLICES 7",
-    ] {
-        db.run(create);
-    }
+    let (_server, mut db) = server().with_client();
+    db.run_all(["CMS.INITBYDIM deep 2 1024", "CMS.INITBYDIM flat 50 4"]);
+    db.run("CMS.INITBYDIM recent 50 64 WINDOW 3600 SLICES 7");
     let digest = db.digest_of_everything();
     let error =
         "CMS: items times depth must be at most 4194304, times one more than the slices in \

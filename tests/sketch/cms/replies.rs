@@ -45,8 +45,7 @@ fn an_item_that_does_not_fit_gets_an_error_and_the_others_their_counts() {
 
 #[test]
 fn the_sum_of_increments_has_an_end_of_its_own_and_sums_are_made_from_there() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     let info = "[+width, :9, +depth, :2, +count, :9223372036854775807, +cell_size, :8";
     for (key, window, more) in
         [("k", "", "]"), ("w", " WINDOW 3600", ", +window, :3600, +slices, :8]")]
@@ -84,8 +83,7 @@ fn a_probability_next_to_one_takes_a_row() {
 
 #[test]
 fn items_may_be_any_bytes() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     db.run("CMS.INITBYDIM k 2000 7");
     for (increment, item) in
         [&b""[..], b"\0", b"a\0b", b"a\0c", b"\r\n", &[255; 300]].iter().enumerate()

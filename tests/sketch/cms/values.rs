@@ -1,22 +1,19 @@
 //! Sketches as values: measured, replicated, restored. What holds for all families is in
 //! `crate::values`.
 
-use crate::module::{now, server, server_with};
-use splitbloom_harness::{commands_in_append_only_file, eventually, words, Connection};
+use crate::module::{now, server};
+use splitbloom_harness::{commands_in_append_only_file, eventually, words, Connection, Server};
 
 #[test]
 fn what_is_replicated_says_the_dimensions_and_the_time() {
-    let server = server_with(&["appendonly yes"]);
-    let mut db = server.connect();
-    for line in [
+    let (server, mut db) = Server::with_sketches(&["appendonly yes"]).with_client();
+    db.run_all([
         "CMS.INITBYPROB k 0.001 0.01",
         "CMS.INITBYPROB w 0.001 0.01 WINDOW 60",
         "CMS.INCRBY k a 1",
         "CMS.QUERY k a",
         "CMS.INCRBY w a 1 b 2",
-    ] {
-        db.run(line);
-    }
+    ]);
     db.line("CMS.INCRBY k b -1");
     db.line("CMS.INITBYDIM k 1 1");
     let commands = commands_in_append_only_file(&server);
@@ -33,8 +30,7 @@ fn what_is_replicated_says_the_dimensions_and_the_time() {
 /// Each run of items that were counted is a command of its own.
 #[test]
 fn what_does_not_fit_is_not_replicated() {
-    let server = server_with(&["appendonly yes"]);
-    let mut db = server.connect();
+    let (server, mut db) = Server::with_sketches(&["appendonly yes"]).with_client();
     db.run("CMS.INITBYPROB k 0.001 0.01 CELL_SIZE 1");
     db.run("CMS.INITBYDIM w 2000 7 CELL_SIZE 2 WINDOW 3600");
     let now = now();
@@ -77,61 +73,19 @@ fn what_does_not_fit_is_not_replicated() {
 }
 
 #[test]
-fn a_thousand_times_five_cells_of_a_byte_take_at_most_5_600() {
-    let server = server();
-    let mut db = server.connect();
-    for (size, most) in [(1, 5_600), (2, 11_000), (4, 21_000), (8, 41_500)] {
-        db.run(&format!("CMS.INITBYDIM k{size} 1000 5 CELL_SIZE {size}"));
-        db.run(&format!("CMS.INCRBY k{size} a 1"));
-        let bytes = db.run(&format!("MEMORY USAGE k{size}")).integer();
-        println!("{size}: {bytes}");
-        assert!(bytes <= most, "{size}: {bytes}");
-    }
-}
-
-#[test]
-fn memory_is_that_of_what_items_touch_and_returns() {
-    let server = server();
-    let mut db = server.connect();
+fn memory_returns_with_the_last_of_what_shares_it() {
+    let (_server, mut db) = server().with_client();
     let held = |db: &mut Connection| db.info_number("sketch", "sketch_bytes_held");
     let before = held(&mut db);
-    db.run("CMS.INITBYDIM k 2000000 7");
-    let empty = db.run("MEMORY USAGE k").integer();
-    assert!(empty < 30_000, "{empty}");
-    db.run("CMS.INCRBY k a 1");
-    let one = db.run("MEMORY USAGE k").integer() - empty;
-    assert!((7 * 64..7 * 200).contains(&one), "{one}");
-    db.run("CMS.INITBYDIM small 5 2");
-    assert!(db.run("MEMORY USAGE small").integer() < 200);
-    db.run("COPY k copy");
-    db.run("CMS.INCRBY copy b 1");
-    for key in ["UNLINK k", "DEL copy", "DEL small"] {
-        db.run(key);
-    }
+    db.run_all(["CMS.INITBYDIM k 2000000 7", "CMS.INCRBY k a 1", "COPY k copy"]);
+    db.run_all(["CMS.INCRBY copy b 1", "UNLINK k", "DEL copy"]);
     eventually("memory returns", || held(&mut db) == before);
     assert_eq!(db.info_number("sketch", "sketch_sketches"), 0);
 }
 
 #[test]
-fn the_largest_sketch_takes_nothing_before_it_is_used_and_is_saved() {
-    let server = server();
-    let mut db = server.connect();
-    for shape in ["134201344 1", "536805376 1 CELL_SIZE 1", "67100672 1 CELL_SIZE 8"] {
-        db.run("FLUSHALL");
-        db.run(&format!("CMS.INITBYDIM k {shape}"));
-        assert!(db.run("MEMORY USAGE k").integer() < 300_000, "{shape}");
-        db.run("CMS.INCRBY k a 7");
-        assert!(db.run("MEMORY USAGE k").integer() < 400_000, "{shape}");
-        let digest = db.digest("k");
-        db.run("DEBUG RELOAD");
-        assert_eq!(db.digest("k"), digest, "{shape}");
-    }
-}
-
-#[test]
 fn a_sum_beyond_the_limit_is_refused() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     let refused = "-CMS: sketches to merge would exceed sketch.max-merge-bytes";
     db.converse(&[
         ("CMS.INITBYDIM k 134201344 1", "+OK"),

@@ -4,8 +4,7 @@ use crate::module::{now, server};
 
 #[test]
 fn a_history_is_counted_at_its_own_times() {
-    let server = server();
-    let mut db = server.connect();
+    let (_server, mut db) = server().with_client();
     db.run("CMS.INITBYDIM k 2000 7 WINDOW 3600 SLICES 4");
     let start = now() / 900_000 * 900_000;
     let at = |minutes: u64| start - 7_200_000 + minutes * 60_000;

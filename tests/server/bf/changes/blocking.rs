@@ -46,8 +46,7 @@ fn wakes_of_deletions(server: &Server) -> bool {
 
 #[test]
 fn every_command_that_adds_a_new_item_wakes_those_who_wait() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.000001 100");
     db.run("BF.ADD f a");
     for resp3 in [false, true] {
@@ -78,15 +77,12 @@ fn every_command_that_adds_a_new_item_wakes_those_who_wait() {
 
 #[test]
 fn those_who_wait_get_all_of_a_transaction_or_script_at_once() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.000001 100");
     db.run("BF.ADD f a");
     let now = position(&mut db, "f");
     let mut follower = Waiting::for_news(&server, "f", &now);
-    for line in ["MULTI", "BF.ADD f b", "BF.ADD f c", "BF.ADD f d", "EXEC"] {
-        db.run(line);
-    }
+    db.run_all(["MULTI", "BF.ADD f b", "BF.ADD f c", "BF.ADD f d", "EXEC"]);
     let (now, hashes) = read(&follower.db.receive());
     assert_eq!(hashes.expect("news").len(), 3);
     let mut follower = Waiting::for_news(&server, "f", &now);
@@ -97,8 +93,7 @@ fn those_who_wait_get_all_of_a_transaction_or_script_at_once() {
 
 #[test]
 fn a_reply_that_can_be_given_is_given_at_once() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     db.run("BF.ADD f a");
     let (now, none) = changes(&mut db, "f 0 BLOCK 0");
     assert_eq!(none, None);
@@ -126,8 +121,7 @@ fn a_wait_ends_with_null_after_its_time() {
 
 #[test]
 fn client_unblock_ends_a_wait() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.ADD f a");
     let now = position(&mut db, "f");
     for (how, reply) in
@@ -146,8 +140,7 @@ fn client_unblock_ends_a_wait() {
 
 #[test]
 fn a_user_that_loses_a_permission_while_it_waits_gets_no_news() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.000001 100");
     let text = "User has no permissions to run the 'bf.changes' command, or to access its key";
     for (number, rule) in
@@ -172,8 +165,7 @@ fn a_user_that_loses_a_permission_while_it_waits_gets_no_news() {
 
 #[test]
 fn in_transactions_and_scripts_nobody_waits() {
-    let server = Server::strict(&[]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::strict(&[]).with_client();
     db.run("BF.ADD f a");
     let now = position(&mut db, "f");
     let line = format!("BF.CHANGES f {now} BLOCK 0");
@@ -211,8 +203,7 @@ const GONE: &str = "ERR not found";
 
 #[test]
 fn those_who_wait_must_fetch_what_takes_the_key_or_learn_that_there_is_no_filter() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     for (lines, error) in ENDS {
         if error == Some(WRONG_TYPE) && !wakes_of_deletions(&server) {
             continue;
@@ -222,15 +213,12 @@ fn those_who_wait_must_fetch_what_takes_the_key_or_learn_that_there_is_no_filter
             db.run(&format!("BF.RESERVE {key} 0.01 1000 SEED 00000000000000aa"));
             db.run(&format!("BF.ADD {key} {key}"));
         }
-        let dump = db.run("DUMP f").bytes().to_vec();
+        let dump = db.dump("f");
         let now = position(&mut db, "f");
         let mut follower = Waiting::for_news(&server, "f", &now);
         for line in lines.split("; ") {
             match line {
-                "RESTORE f" => {
-                    let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
-                    assert_eq!(db.call(restore).to_string(), "+OK");
-                }
+                "RESTORE f" => assert_eq!(db.restore("f", &dump), "+OK"),
                 line => drop(db.run(line)),
             }
         }
@@ -253,8 +241,7 @@ fn those_who_wait_must_fetch_what_takes_the_key_or_learn_that_there_is_no_filter
 
 #[test]
 fn a_chunk_loaded_into_a_filter_must_be_fetched() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE g 0.01 2000000");
     add_items(&mut db, "g", 0..200_000);
     let chunks = scan_dump(&mut db, "g");
@@ -290,8 +277,7 @@ fn a_filter_that_the_server_loads_anew_must_be_fetched() {
 
 #[test]
 fn a_thousand_followers_wait_for_one_filter() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.0001 100000");
     let now = position(&mut db, "f");
     let line = format!("BF.CHANGES f {now} BLOCK 0");
@@ -314,8 +300,7 @@ fn a_thousand_followers_wait_for_one_filter() {
 /// Null would say that nothing is new.
 #[test]
 fn a_follower_whose_turn_has_not_come_in_time_gets_its_news_then() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.000001 1000");
     let now = position(&mut db, "f");
     db.run("BF.ADD f a");

@@ -9,8 +9,7 @@ fn journals(db: &mut Connection) -> i64 {
 
 #[test]
 fn a_journal_ends_with_its_filter() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for (command, left) in [
         ("DEL f", 1),
         ("UNLINK f", 1),
@@ -45,16 +44,13 @@ fn a_journal_ends_with_its_filter() {
 
 #[test]
 fn a_journal_stays_with_its_filter_wherever_it_goes() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.000001 100");
     db.run("BF.ADD f a");
     let before = position(&mut db, "f");
     let mut expected = 0;
     let mut check = |db: &mut Connection, key: &str, lines: &[&str]| {
-        for line in lines {
-            db.run(line);
-        }
+        db.run_all(lines);
         db.run(&format!("BF.ADD {key} {expected}"));
         expected += 1;
         let (now, hashes) = changes(db, &format!("{key} {before}"));

@@ -35,8 +35,7 @@ fn kept(db: &mut Connection, key: &str) -> u64 {
 
 #[test]
 fn a_follower_too_far_behind_must_fetch() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for pieces in [1, 3] {
         db.run("FLUSHALL");
         let most = pieces * PIECE;
@@ -65,8 +64,7 @@ fn a_follower_too_far_behind_must_fetch() {
 
 #[test]
 fn all_journals_together_stay_within_their_limit() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     let limit = 3 * PIECE_BYTES;
     db.run(&format!("CONFIG SET bf.max-journal-bytes {limit}"));
     follow(&mut db, "a");
@@ -95,8 +93,7 @@ fn all_journals_together_stay_within_their_limit() {
 
 #[test]
 fn memory_usage_and_info_count_journals() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.000001 100000");
     add_items(&mut db, "f", 0..5000); // so that the next ones take no more
     let size = db.run("BF.INFO f SIZE");
@@ -114,8 +111,7 @@ fn memory_usage_and_info_count_journals() {
 
 #[test]
 fn a_journal_that_nobody_asks_for_ends_and_one_that_is_waited_for_stays() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let waited_for = follow(&mut db, "f");
     let mut follower = server.connect();
     follower.send(format!("BF.CHANGES f {waited_for} BLOCK 0").split_whitespace());

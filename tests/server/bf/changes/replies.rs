@@ -66,8 +66,7 @@ fn a_reply_has_the_position_and_the_hashes_of_new_items() {
 
 #[test]
 fn a_position_of_another_journal_is_one_that_nobody_is_at() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.ADD f a");
     db.run("BF.ADD g a");
     let (f, g) = (position(&mut db, "f"), position(&mut db, "g"));
@@ -115,8 +114,7 @@ ERR a filter with a window cannot be followed
 
 #[test]
 fn filters_of_every_kind_are_followed() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     Specimens::create(&mut db);
     let followed = |specimen: &_| -> bool {
         let splitbloom_harness::Specimen { family, key, .. } = specimen;
@@ -139,8 +137,7 @@ fn filters_of_every_kind_are_followed() {
 
 #[test]
 fn a_reply_has_at_most_a_mebibyte() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.0001 1000000");
     let begin = position(&mut db, "f");
     let new = add_items(&mut db, "f", 0..100_000) as usize;

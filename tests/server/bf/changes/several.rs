@@ -52,8 +52,7 @@ fn the_reply_names_the_places_of_the_filters_with_news() {
 
 #[test]
 fn whatever_happens_to_one_of_the_filters_wakes_the_client() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let wakes_of_deletions = server.dialect() >= Dialect::Redis { major: 7, minor: 2 };
     for (command, reply) in [
         ("BF.ADD a x", "[:0]"),
@@ -78,8 +77,7 @@ fn whatever_happens_to_one_of_the_filters_wakes_the_client() {
 /// It has no right to read the other filters, and learns only that they change.
 #[test]
 fn it_is_a_question_about_its_own_key() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let now = positions(&mut db);
     db.run("ACL SETUSER follows on nopass ~a +bf.changes");
     let mut client = server.connect();
@@ -99,8 +97,7 @@ fn it_is_a_question_about_its_own_key() {
 /// Each of the filters is asked for, so none of their journals is idle.
 #[test]
 fn a_client_that_waits_keeps_the_journals_of_all_its_filters() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     let now = positions(&mut db);
     db.run("BF.ADD other x");
     position(&mut db, "other");
