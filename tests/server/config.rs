@@ -42,8 +42,8 @@ fn load_arguments_and_lines_of_the_configuration_file_set_the_defaults() {
 
 #[test]
 fn bad_load_arguments_are_refused() {
-    let server = Server::with(Options { without_module: true, ..Options::default() });
-    let mut db = server.connect();
+    let (server, mut db) =
+        Server::with(Options { without_module: true, ..Options::default() }).with_client();
     for arguments in [
         "ERROR_RATE",
         "ERROR_RATE abc",
@@ -78,8 +78,7 @@ fn bad_load_arguments_are_refused() {
 
 #[test]
 fn a_setting_changes_the_next_filter_and_no_other() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.ADD before a");
     let digest = db.digest("before");
     db.run("CONFIG SET bf.error-rate 0.2 bf.initial-size 33 bf.expansion-factor 5");
@@ -95,8 +94,7 @@ fn a_setting_changes_the_next_filter_and_no_other() {
 
 #[test]
 fn values_at_the_ends_of_the_ranges_are_taken_and_bad_ones_are_refused() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (server, mut db) = Server::start().with_client();
     for (name, ends, bad) in [
         ("bf.error-rate", ["0.999", "0.000000001"], "0 1 -0.1 1.5 abc nan inf 0.01x"),
         ("bf.initial-size", ["1", "1099511627776"], "0 -1 abc 1.5 1099511627777"),
@@ -143,7 +141,7 @@ fn all_settings(db: &mut Connection) -> Vec<String> {
 #[test]
 fn the_example_of_a_configuration_file_has_every_setting_with_its_default() {
     let example = include_str!("../../packaging/example.conf");
-    let plain = Server::with(Options { with_sketches: true, ..Options::default() });
+    let plain = Server::with_sketches(&[]);
     let defaults = all_settings(&mut plain.connect());
     let has_unprefixed = plain.dialect().has_unprefixed_settings();
     let lines = example.lines().filter_map(|line| line.strip_prefix("# "));
@@ -161,7 +159,7 @@ fn the_example_of_a_configuration_file_has_every_setting_with_its_default() {
         .collect();
     assert_eq!(lines.len(), defaults.len(), "{lines:?}\n{defaults:?}");
     let settings = lines.iter().map(String::as_str).collect::<Vec<_>>();
-    let with_all = Server::with(Options { with_sketches: true, ..Options::settings(&settings) });
+    let with_all = Server::with_sketches(&settings);
     assert_eq!(all_settings(&mut with_all.connect()), defaults);
     for line in lines {
         let name = line.split(' ').next().unwrap_or_default();
@@ -286,31 +284,40 @@ fn settings_can_come_with_the_command_that_loads_the_module() {
 
 #[test]
 fn a_filter_larger_than_the_limit_is_not_created() {
-    let server = Server::configured(&["bf.max-filter-bytes 10000"]);
-    let mut db = server.connect();
-    for refused in [
-        "BF.RESERVE k 0.01 100000",
-        "BF.RESERVE k 0.01 1099511627776",
-        "BF.INSERT k CAPACITY 100000 ITEMS a",
+    let (_server, mut db) = Server::start().with_client();
+    for (initial_size, limit, refused, taken) in [
+        (
+            100,
+            10_000,
+            ["BF.RESERVE k 0.01 100000", "BF.RESERVE k 0.01 1099511627776"].as_slice(),
+            "BF.RESERVE k 0.01 1000",
+        ),
+        (
+            100_000,
+            10_000,
+            &["BF.ADD k a", "BF.MADD k a b", "BF.INSERT k ITEMS a b"],
+            "BF.INSERT k CAPACITY 1000 ITEMS a",
+        ),
+        (
+            100,
+            100,
+            &["CF.RESERVE k 10", "CF.ADD k a", "CF.INSERT k ITEMS a b"],
+            "CONFIG SET bf.max-filter-bytes 0",
+        ),
     ] {
-        assert_eq!(db.ask(refused), TOO_BIG, "{refused}");
-        assert_eq!(db.ask("EXISTS k"), ":0", "{refused}");
+        db.run(&format!("CONFIG SET bf.initial-size {initial_size} bf.max-filter-bytes {limit}"));
+        for refused in refused {
+            assert_eq!(db.ask(refused), TOO_BIG, "{refused}");
+            assert_eq!(db.ask("EXISTS k"), ":0", "{refused}");
+        }
+        db.run_all([taken, "DEL k", "CONFIG SET bf.max-filter-bytes 0", refused[0], "DEL k"]);
     }
-    db.run("CONFIG SET bf.initial-size 100000");
-    for refused in ["BF.ADD k a", "BF.MADD k a b", "BF.INSERT k ITEMS a b"] {
-        assert_eq!(db.ask(refused), TOO_BIG, "{refused}");
-        assert_eq!(db.ask("EXISTS k"), ":0", "{refused}");
-    }
-    assert_eq!(db.ask("BF.RESERVE k 0.01 1000"), "+OK");
-    db.run("CONFIG SET bf.max-filter-bytes 0");
-    assert_eq!(db.ask("BF.RESERVE l 0.01 100000"), "+OK");
 }
 
 #[test]
 fn a_filter_does_not_grow_past_the_limit() {
     const LIMIT: i64 = 5000;
-    let server = Server::configured(&["bf.max-filter-bytes 5000"]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::configured(&["bf.max-filter-bytes 5000"]).with_client();
     db.run("BF.RESERVE k 0.01 1000");
     let mut added = 0;
     while db.line(&format!("BF.ADD k item:{added}")).to_string() != TOO_BIG {
@@ -338,8 +345,7 @@ fn a_filter_does_not_grow_past_the_limit() {
 
 #[test]
 fn a_counting_filter_does_not_grow_past_the_limit() {
-    let server = Server::configured(&["bf.max-filter-bytes 100"]);
-    let mut db = server.connect();
+    let (_server, mut db) = Server::configured(&["bf.max-filter-bytes 100"]).with_client();
     for refused in ["CF.RESERVE k 10", "CF.ADD k a", "CF.INSERT k ITEMS a b"] {
         assert_eq!(db.ask(refused), TOO_BIG, "{refused}");
         assert_eq!(db.ask("EXISTS k"), ":0", "{refused}");
@@ -365,8 +371,7 @@ fn a_counting_filter_does_not_grow_past_the_limit() {
 
 #[test]
 fn chunks_of_a_filter_larger_than_the_limit_are_not_loaded() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..10_000);
     let chunks = scan_dump(&mut db, "k");
@@ -380,8 +385,7 @@ fn chunks_of_a_filter_larger_than_the_limit_are_not_loaded() {
 
 #[test]
 fn what_exceeds_a_limit_that_came_later_still_loads() {
-    let mut server = Server::start();
-    let mut db = server.connect();
+    let (mut server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..10_000);
     let digest = db.digest("k");
@@ -389,8 +393,8 @@ fn what_exceeds_a_limit_that_came_later_still_loads() {
     db.run("CONFIG REWRITE");
     db.run("DEBUG RELOAD");
     assert_eq!(db.digest("k"), digest);
-    let payload = db.line("DUMP k").bytes().to_vec();
-    assert_eq!(db.call([b"RESTORE".as_slice(), b"copy", b"0", &payload]).to_string(), "+OK");
+    let payload = db.dump("k");
+    assert_eq!(db.restore("copy", &payload), "+OK");
     db.run("SAVE");
     server.restart();
     let mut db = server.connect();

@@ -18,6 +18,7 @@
 //!
 //! `filters-KEY.hex` is what DUMP returned, `filters.rdb` what SAVE wrote.
 
+use splitbloom_harness::samples::bytes_of;
 use splitbloom_harness::{delete_items, item, Connection, Family, Server};
 use std::fs;
 
@@ -80,31 +81,21 @@ const DUMPS: [(Golden, &str); 4] = [
 ];
 
 #[test]
-fn golden_dumps_restore_to_what_they_were() {
-    let server = Server::start();
-    let mut db = server.connect();
+fn golden_dumps_and_a_golden_file_load_to_what_they_were() {
+    let (server, mut db) = Server::start().with_client();
     for (golden, dump) in DUMPS {
-        restore(&mut db, golden.key, dump);
+        assert_eq!(db.restore(golden.key, &bytes_of(dump)), "+OK");
         golden.is_what_it_was(&mut db);
     }
-}
-
-#[test]
-fn a_golden_file_loads_to_what_it_was() {
-    let server = Server::start();
-    let mut db = server.connect();
     fs::write(server.folder().join("dump.rdb"), FILE).expect("the folder takes a file");
     db.run("DEBUG RELOAD NOSAVE");
     assert_eq!(db.ask("DBSIZE"), format!(":{}", DUMPS.len()));
-    for (golden, _) in DUMPS {
-        golden.is_what_it_was(&mut db);
-    }
+    DUMPS.iter().for_each(|(golden, _)| golden.is_what_it_was(&mut db));
 }
 
 #[test]
 fn the_same_commands_still_make_the_same_bits() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     for golden in [FIXED, TABLE, BLOOM_AND_TABLE, COUNTING] {
         let (key, family) = (golden.key, golden.family);
         let reserve = family.command("RESERVE");
@@ -130,16 +121,4 @@ impl Golden {
         let found = self.family.count_found(db, key, 0..self.items, item);
         assert_eq!(found, self.items, "{key}");
     }
-}
-
-fn restore(db: &mut Connection, key: &str, dump: &str) {
-    let dump = from_hex(dump);
-    let restored = db.call([b"RESTORE".as_slice(), key.as_bytes(), b"0", &dump]);
-    assert_eq!(restored.to_string(), "+OK", "{key}");
-}
-
-fn from_hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let byte = |pair: &[u8]| std::str::from_utf8(pair).map(|pair| u8::from_str_radix(pair, 16));
-    digits.chunks(2).map(|pair| byte(pair).expect("ASCII").expect("two digits")).collect()
 }

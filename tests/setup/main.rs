@@ -100,7 +100,9 @@ fn as_root_all_missing_packages_are_installed_at_once() {
 
 #[test]
 fn make_help_separates_every_target_from_its_description() {
-    let listed = Machine::with(&[]).make(&["help"]).output();
+    let help = Machine::with(&[]).make(&["help"]);
+    assert!(help.succeeded());
+    let listed = help.output();
     let makefile = include_str!("../../Makefile");
     let described = makefile.lines().filter_map(|line| line.split_once(" ## "));
     let mut targets = 0;
@@ -111,21 +113,7 @@ fn make_help_separates_every_target_from_its_description() {
         assert_eq!(words, ["make", target]);
         targets += 1;
     }
-    assert!(targets > 20, "{targets}");
-}
-
-#[test]
-fn help_keeps_each_target_apart_from_what_it_does() {
-    let machine = Machine::with(&TOOLS);
-    let help = machine.make(&["help"]);
-    assert!(help.succeeded());
-    let text = help.output();
-    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  make ")).collect();
-    assert!(lines.len() > 20, "{text}");
-    let makefile = include_str!("../../Makefile");
-    for line in lines {
-        let (target, what) = line.split_once(' ').expect("two words");
-        assert!(makefile.contains(&format!("\n{target}:")), "{line}");
-        assert!(!what.trim().is_empty(), "{line}");
-    }
+    let listed = listed.lines().filter(|line| line.starts_with("  make "));
+    assert!(targets > 20);
+    assert_eq!(listed.count(), targets, "it lists nothing else");
 }

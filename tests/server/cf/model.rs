@@ -88,9 +88,8 @@ fn command(random: &mut Random, model: &mut HashMap<u64, HashMap<u64, i64>>) -> 
 #[test]
 fn random_commands_get_the_replies_of_a_multiset_and_a_replica_holds_the_same() {
     let commands = trials(COMMANDS);
-    let primary = Server::start();
+    let (primary, mut db) = Server::start().with_client();
     let replica = primary.replica(&[]);
-    let mut db = primary.connect();
     let (mut random, mut model) = (Random::seeded(11), HashMap::new());
     let (mut left, mut refused) = (commands, 0);
     while left > 0 {

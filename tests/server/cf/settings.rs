@@ -19,14 +19,14 @@ fn redisbloom_s_settings_are_taken_where_the_server_allows_their_names() {
         assert_eq!(plain.connect().ask("CONFIG GET *bucket-size"), "[]");
         return;
     }
-    let server = Server::configured(&[
+    let (_server, mut db) = Server::configured(&[
         "cf-initial-size 64",
         "cf-bucket-size 4",
         "cf-max-iterations 500",
         "cf-expansion-factor 0",
         "cf-max-expansions 16",
-    ]);
-    let mut db = server.connect();
+    ])
+    .with_client();
     assert_eq!(shape_of_a_new_filter(&mut db), (0.01, [64, 4, 500, 0]));
     for (name, ends, beyond) in [
         ("cf-bucket-size", ["1", "255"], ["0", "256"]),

@@ -59,23 +59,8 @@ fn the_long_form_has_the_window_after_the_fields_of_every_filter() {
 }
 
 #[test]
-fn a_filter_that_does_not_grow_refuses_more_than_its_capacity_and_has_room_again_later() {
-    let server = Server::start();
-    server.connect().converse(&[
-        ("BF.RESERVE w 0.000001 3 NONSCALING WINDOW 1000 SLICES 2", "+OK"),
-        ("BF.INSERT w AT 1000000100000 ITEMS a b", "[:1, :1]"),
-        ("BF.INSERT w AT 1000000600000 ITEMS a c d e", "[:0, :1, -ERR non scaling filter is full]"),
-        ("BF.INSERT w AT 1000000600000 ITEMS d", "[-ERR non scaling filter is full]"),
-        // a and b have gone.
-        ("BF.INSERT w AT 1000001500000 ITEMS d e f", "[:1, :1, -ERR non scaling filter is full]"),
-        ("BF.INSERT w AT 1000001500000 ITEMS c d e", "[:0, :0, :0]"),
-    ]);
-}
-
-#[test]
 fn lines_for_people_show_the_window() {
-    let server = Server::start();
-    let mut db = server.connect();
+    let (_server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE w 0.01 100 WINDOW 1000 SLICES 4 RENEW SEED 0123456789abcdef");
     db.run("BF.MADD w a b");
     let lines = db.run("BF.DEBUG w");
