@@ -1,19 +1,18 @@
 //! Chunks for BF.LOADCHUNK in any order: repeated, cut, changed, of several filters,
 //! and with other operations between them.
 
-use super::chains::{aimed, chain_of};
-use super::fuzzed::Fuzzed;
+use super::chains::{self, aimed, chain_of, TWICE};
+use super::fuzzed::{add_absent, head};
 use super::laws::{decoded, encoded};
 use super::loaded::Loaded;
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
-use splitbloom_filter::filter::{
-    Adding, CountingParameters, Filter, Growth, Parameters, SizeLimit, Window,
-};
+use splitbloom_filter::filter::{Adding, Filter, Growth, SizeLimit, Window};
 use splitbloom_filter::foreign::cuckoo::read_header;
 use splitbloom_filter::hash::Seed;
 use splitbloom_oracles::plain_reader::{sealed, Head};
-use std::sync::OnceLock;
+use splitbloom_oracles::written;
+use std::sync::LazyLock;
 
 /// One command, and what happens after it.
 #[derive(Arbitrary, Debug)]
@@ -74,9 +73,7 @@ pub fn chunks(bytes: &[u8]) {
     let Ok(steps) = Vec::<Step>::arbitrary(&mut source) else {
         return;
     };
-    take(&steps, donors());
-    take(&steps, counting_donors());
-    take(&steps, windowed_donors());
+    DONORS.iter().for_each(|donors| take(&steps, donors));
 }
 
 fn take(steps: &[Step], donors: &[Donor]) {
@@ -164,7 +161,7 @@ fn and_then(
         Then::Add { first, number } => {
             let limit = SizeLimit::Bytes(1 << 20);
             for item in (0..number).map(|i| [first, i]) {
-                if filter.add_absent(&item, limit).is_ok() {
+                if add_absent(filter, &item, limit).is_ok() {
                     assert!(filter.contains(&item));
                 }
             }
@@ -175,47 +172,47 @@ fn and_then(
     }
 }
 
-/// Filters of each kind of structure, created once: a Bloom filter of two segments, also part
-/// loaded; tables of several pages, alone, part loaded, and after a Bloom filter.
-fn donors() -> &'static [Donor] {
-    static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
-    DONORS.get_or_init(|| {
-        let growing = Growth::Times(2);
-        let segments = filled(Growth::Fixed, 80_000, 0.01, 3, 3000);
-        let table = filled(growing, 100, 0.01, 1, 1800);
-        vec![
-            Donor::of(&segments, 1),
-            Donor::of(&part_of(&segments, 1), 1),
-            Donor::of(&table, 1),
-            Donor::of(&part_of(&table, 1), 1),
-            Donor::of(&filled(growing, 70, 0.01, 1, 40), 1),
-            Donor::of(&filled(growing, 300, 0.01, 1, 2100), 1),
-            Donor::of(&saturated(), 1),
-        ]
-    })
+/// Filters of each kind, created once.
+static DONORS: LazyLock<[Vec<Donor>; 3]> = LazyLock::new(|| {
+    let filters = [blooms(), counting_ones(), windowed_ones()];
+    filters.map(|filters| filters.iter().map(Donor::of).collect())
+});
+
+/// A Bloom filter of two segments, also part loaded; tables of several pages, alone, part loaded,
+/// and after a Bloom filter.
+fn blooms() -> Vec<Filter> {
+    let segments = filled(Growth::Fixed, 80_000, 0.01, 3, 3000);
+    let table = filled(TWICE, 100, 0.01, 1, 1800);
+    let parts = [&segments, &table].map(part_of);
+    let [part_of_segments, part_of_table] = parts;
+    vec![
+        segments,
+        part_of_segments,
+        table,
+        part_of_table,
+        filled(TWICE, 70, 0.01, 1, 40),
+        filled(TWICE, 300, 0.01, 1, 2100),
+        saturated(),
+    ]
 }
 
 /// Tables of several pages and of one, part loaded, with counters.
-fn counting_donors() -> &'static [Donor] {
-    static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
-    DONORS.get_or_init(|| {
-        let several = counting(0.01, 1, 1800, 1);
-        vec![
-            Donor::of(&counting(0.01, 1, 20, 7), 1),
-            Donor::of(&counting(0.01, 2, 60, 1), 1),
-            Donor::of(&several, 1),
-            Donor::of(&part_of(&several, 1), 1),
-            Donor::of(&counting(0.000_001, 1, 200, 5), 1),
-            Donor::of(&from_redisbloom(), 1),
-        ]
-    })
+fn counting_ones() -> Vec<Filter> {
+    let several = counting(0.01, 1, 1800, 1);
+    let part = part_of(&several);
+    vec![
+        counting(0.01, 1, 20, 7),
+        counting(0.01, 2, 60, 1),
+        several,
+        part,
+        counting(0.000_001, 1, 200, 5),
+        from_redisbloom(),
+    ]
 }
 
 /// A counting filter with slots in several segments, and a table.
 fn from_redisbloom() -> Filter {
-    let mut header = vec![0; 8]; // items
-    header.extend([1 << 16, 3, 2].map(u64::to_le_bytes).as_flattened());
-    header.extend([1, 20, 1].map(u16::to_le_bytes).as_flattened());
+    let header = written([8, 8, 8, 8, 2, 2, 2], [0, 1 << 16, 3, 2, 1, 20, 1]);
     let cuckoo = read_header(&header).unwrap();
     let mut filter = Filter::of_cuckoo(cuckoo, 0.01, Seed(1), SizeLimit::Unlimited).unwrap();
     for end in [500, 65_500, 65_600, 131_072] {
@@ -231,34 +228,26 @@ fn from_redisbloom() -> Filter {
 
 /// Tables of several pages and of one, part loaded, in the midst of a sweep, and with a page that
 /// says yes to everything.
-fn windowed_donors() -> &'static [Donor] {
-    static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
-    DONORS.get_or_init(|| {
-        let several = windowed(0.01, 8, false, 5_000);
-        let mut sweeping = windowed(0.5, 2, true, 12_000);
-        let end = sweeping.next_due().expect("items that will be over");
-        assert!(!sweeping.sweep_step(end).unwrap().is_done);
-        let mut crowded = windowed(0.5, 3, false, 10);
-        for item in aimed(1, 8, 3_000) {
-            crowded.add_at(&item, 10, SizeLimit::Unlimited).unwrap();
-        }
-        vec![
-            Donor::of(&windowed(0.01, 2, false, 20), 1),
-            Donor::of(&windowed(0.01, 14, true, 60), 1),
-            Donor::of(&several, 1),
-            Donor::of(&part_of(&several, 1), 1),
-            Donor::of(&sweeping, 1),
-            Donor::of(&crowded, 1),
-        ]
-    })
+fn windowed_ones() -> Vec<Filter> {
+    let several = windowed(0.01, 8, false, 5_000);
+    let part = part_of(&several);
+    let mut sweeping = windowed(0.5, 2, true, 12_000);
+    let end = sweeping.next_due().expect("items that will be over");
+    assert!(!sweeping.sweep_step(end).unwrap().is_done);
+    let mut crowded = windowed(0.5, 3, false, 10);
+    for item in aimed(1, 8, 3_000) {
+        crowded.add_at(&item, 10, SizeLimit::Unlimited).unwrap();
+    }
+    let small = [(2, false, 20), (14, true, 60)];
+    let [two, fourteen] =
+        small.map(|(slices, renews, items)| windowed(0.01, slices, renews, items));
+    vec![two, fourteen, several, part, sweeping, crowded]
 }
 
 /// A filter of one second to which an item comes each millisecond, later ones twice.
 fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> Filter {
-    let parameters =
-        Parameters { error_rate, capacity: 100, growth: Growth::Times(2), seed: Seed(1) };
     let window = Window::new(1, slices, renews).expect("a sound window");
-    let mut filter = Filter::windowed(parameters, window, SizeLimit::Unlimited).unwrap();
+    let mut filter = chains::windowed(error_rate, 100, TWICE, window);
     let times = (0..items).flat_map(|item| [item, item.saturating_sub(300)]);
     for (n, item) in (0u64..).zip(times) {
         let now = n * 2_000 / (2 * u64::from(items));
@@ -269,18 +258,14 @@ fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> Filter {
 }
 
 impl Donor {
-    fn of(filter: &Filter, least: usize) -> Self {
-        Self {
-            chunks: chain_of(filter).in_chunks_of(least),
-            digest: filter.digest(),
-            head: filter.head(),
-        }
+    fn of(filter: &Filter) -> Self {
+        let chunks = chain_of(filter).in_chunks_of(1);
+        Self { chunks, digest: filter.digest(), head: head(filter) }
     }
 }
 
 fn filled(growth: Growth, capacity: u64, error_rate: f64, seed: u64, items: u16) -> Filter {
-    let parameters = Parameters { error_rate, capacity, growth, seed: Seed(seed) };
-    let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
+    let mut filter = chains::bloom(error_rate, capacity, growth, seed);
     for item in 0..items {
         filter.add(&item.to_be_bytes()).unwrap();
     }
@@ -298,15 +283,7 @@ fn saturated() -> Filter {
 }
 
 fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> Filter {
-    let parameters = CountingParameters {
-        error_rate,
-        capacity: 1024,
-        expansion: 1,
-        bucket_size: 2,
-        max_iterations: 20,
-        seed: Seed(seed),
-    };
-    let mut filter = Filter::counting(parameters, SizeLimit::Unlimited).unwrap();
+    let mut filter = chains::counting(error_rate, 1024, true, seed);
     for item in (0..copies).flat_map(|_| 0..items) {
         let item = item.to_be_bytes();
         filter.add_copy(&item, Adding::Copies, SizeLimit::Unlimited).unwrap();
@@ -315,12 +292,9 @@ fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> Filter {
     filter
 }
 
-/// The filter after the first `chunks` chunks.
-fn part_of(filter: &Filter, chunks: usize) -> Filter {
-    let mut loaded = Loaded::of(filter.head());
-    for chunk in &Donor::of(filter, 1).chunks[..chunks] {
-        assert!(loaded.take(chunk));
-    }
-    let filter = loaded.filter().expect("a first chunk was taken");
-    filter.try_clone().unwrap()
+/// The filter after its first chunk.
+fn part_of(filter: &Filter) -> Filter {
+    let mut loaded = Loaded::of(head(filter));
+    assert!(loaded.take(&Donor::of(filter).chunks[0]));
+    loaded.filter().expect("a first chunk was taken").try_clone().unwrap()
 }

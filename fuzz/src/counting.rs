@@ -1,15 +1,14 @@
 //! Counting filters, each beside the multiset that it must contain.
 
-use super::chains::aimed;
+use super::chains::{self, aimed};
 use super::laws::decoded;
 use super::runner::{batch, filled, refused, run, Before, Model, Subject, ROOM};
 use arbitrary::Arbitrary;
 use splitbloom_filter::codec::Encoded;
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Adding, CountingParameters, Filter, Outcome, SizeLimit};
-use splitbloom_filter::hash::Seed;
+use splitbloom_filter::filter::{Adding, Filter, Outcome, SizeLimit};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 /// The error rate and whether it grows. At the first one no item is taken for another.
 const KINDS: [(f64, bool); 4] = [(1e-12, true), (0.01, true), (0.5, true), (0.001, false)];
@@ -67,8 +66,7 @@ impl Model for Multiset {
         let empty =
             Self { adding: Adding::Copies, copies: BTreeMap::new(), others: 0, is_counted: true };
         if let Some(kind) = kind.checked_sub(FIRST_FILLED) {
-            let filled = filled_ones();
-            let (chunks, items) = &filled[usize::from(kind) % filled.len()];
+            let (chunks, items) = &FILLED[usize::from(kind) % FILLED.len()];
             let filter = decoded(chunks);
             let model = Self {
                 copies: (0..*items).map(|item| (item, 1)).collect(),
@@ -195,27 +193,16 @@ fn remove(subject: &mut Subject<Multiset>, item: u16, refused_from: Option<u16>)
 }
 
 fn new(error_rate: f64, grows: bool) -> Filter {
-    let parameters = CountingParameters {
-        error_rate,
-        capacity: CAPACITY,
-        expansion: grows.into(),
-        bucket_size: 2,
-        max_iterations: 20,
-        seed: Seed(1),
-    };
-    Filter::counting(parameters, SizeLimit::Unlimited).unwrap()
+    chains::counting(error_rate, CAPACITY, grows, 1)
 }
 
 /// Tables of several pages, one with many copies, and one with pages that say yes to everything.
-fn filled_ones() -> &'static [(Vec<Encoded>, u16)] {
-    static FILLED: OnceLock<Vec<(Vec<Encoded>, u16)>> = OnceLock::new();
-    FILLED.get_or_init(|| {
-        let copies: Vec<[u8; 8]> = (0..3_000u64).map(|n| (n % 100).to_le_bytes()).collect();
-        vec![
-            filled(new(1e-12, true), 2_500, &[]),
-            filled(new(0.01, true), 2_500, &copies),
-            filled(new(0.01, true), 1_800, &[]),
-            filled(new(0.5, true), 1_000, &aimed(1, 8, 3_000)),
-        ]
-    })
-}
+static FILLED: LazyLock<[(Vec<Encoded>, u16); 4]> = LazyLock::new(|| {
+    let copies: Vec<[u8; 8]> = (0..3_000u64).map(|n| (n % 100).to_le_bytes()).collect();
+    [
+        filled(new(1e-12, true), 2_500, &[]),
+        filled(new(0.01, true), 2_500, &copies),
+        filled(new(0.01, true), 1_800, &[]),
+        filled(new(0.5, true), 1_000, &aimed(1, 8, 3_000)),
+    ]
+});

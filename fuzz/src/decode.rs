@@ -1,7 +1,8 @@
 //! Arbitrary bytes as a chain of chunks. The checksum and the hash of the filter are corrected, so
 //! the fuzzer need not guess hashes.
 
-use super::fuzzed::Fuzzed;
+use super::fuzzed::{add_absent, head, use_otherwise};
+use super::laws::assert_sound;
 use super::loaded::{load, Loaded};
 use super::survival::assert_survives;
 use splitbloom_filter::codec::Chunk;
@@ -65,7 +66,7 @@ const WAY: u64 = 51 * 32;
 /// A first chunk is refused if and only if the filter it begins exceeds the limit. The way to what
 /// is still to come is not counted.
 fn assert_limited(chunk: &[u8], filter: &Filter) {
-    let with = |limit| load(&mut None, filter.head(), chunk, SizeLimit::Bytes(limit));
+    let with = |limit| load(&mut None, head(filter), chunk, SizeLimit::Bytes(limit));
     assert_eq!(with(filter.reserved_bytes()), Ok(()));
     let way = if filter.loading().is_some() { WAY } else { 0 };
     if let Some(less) = filter.reserved_bytes().checked_sub(way + 1) {
@@ -78,7 +79,7 @@ pub fn use_it(filter: &mut Filter) {
     for number in 0..16u64 {
         let item = number.to_le_bytes();
         let known = filter.contains(&item);
-        match filter.add_absent(&item, ROOM) {
+        match add_absent(filter, &item, ROOM) {
             Ok(new) => {
                 assert_eq!(new, !known);
                 assert!(filter.contains(&item));
@@ -88,11 +89,8 @@ pub fn use_it(filter: &mut Filter) {
                 assert!(error != AddError::Loading || filter.loading().is_some());
             }
         }
-        filter.use_otherwise(&item);
+        use_otherwise(filter, &item);
     }
-    filter.assert_sound();
+    assert_sound(filter);
     assert_survives(filter);
 }
-
-#[cfg(test)]
-crate::changed::test_laws!("decode", decode);

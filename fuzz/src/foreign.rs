@@ -64,6 +64,3 @@ fn what_redisbloom_wrote_is_accepted() {
         assert!(read.is_some());
     }
 }
-
-#[cfg(test)]
-crate::changed::test_laws!("foreign", foreign);

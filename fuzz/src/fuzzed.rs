@@ -1,77 +1,52 @@
 //! What the targets need of a filter, whichever kind it is.
 
-use super::laws::{
-    assert_sound_bloom, assert_sound_counting, assert_sound_layers, assert_sound_windowed,
-};
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::window::MAX_TIME;
 use splitbloom_filter::filter::{Adding, Filter, Kind, SizeLimit, Window};
-use splitbloom_filter::foreign::Layers;
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_oracles::plain_reader::Head;
 
-/// What the targets do with a filter.
-pub trait Fuzzed {
-    /// What its chain begins with.
-    fn head(&self) -> Head;
-    /// Adds an item unless it is there.
-    fn add_absent(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError>;
-    /// What else the filter can do with an item, if all of it has come.
-    fn use_otherwise(&mut self, item: &[u8]);
-    /// Copies of an item in the table; at least 1 if it is there.
-    fn copies(&self, item: &[u8]) -> u64;
-    /// Asserts the invariants of every filter.
-    fn assert_sound(&self);
+/// What its chain begins with.
+pub fn head(filter: &Filter) -> Head {
+    match filter.kind() {
+        Kind::Bloom if filter.layers().is_some() => Head::Foreign,
+        Kind::Bloom => Head::Filter,
+        Kind::Counting => Head::CountingFilter,
+        Kind::Windowed => Head::WindowedFilter,
+    }
 }
 
-impl Fuzzed for Filter {
-    fn head(&self) -> Head {
-        match self.kind() {
-            Kind::Bloom if self.layers().is_some() => Head::Foreign,
-            Kind::Bloom => Head::Filter,
-            Kind::Counting => Head::CountingFilter,
-            Kind::Windowed => Head::WindowedFilter,
-        }
+/// Adds an item unless it is there.
+pub fn add_absent(filter: &mut Filter, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+    let known = filter.contains(item);
+    match filter.kind() {
+        Kind::Bloom => filter.add_limited(item, limit),
+        Kind::Counting => filter.add_copy(item, Adding::Absent, limit),
+        // At the latest time that the filter has seen.
+        Kind::Windowed => match filter.add_limited(item, limit) {
+            // It is there, but cannot be renewed.
+            Err(AddError::Loading) if known => Ok(false),
+            added => added,
+        },
     }
+}
 
-    fn add_absent(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
-        let known = self.contains(item);
-        match self.kind() {
-            Kind::Bloom => self.add_limited(item, limit),
-            Kind::Counting => self.add_copy(item, Adding::Absent, limit),
-            // At the latest time that the filter has seen.
-            Kind::Windowed => match self.add_limited(item, limit) {
-                // It is there, but cannot be renewed.
-                Err(AddError::Loading) if known => Ok(false),
-                added => added,
-            },
-        }
+/// What else the filter can do with an item, if all of it has come.
+pub fn use_otherwise(filter: &mut Filter, item: &[u8]) {
+    match filter.window() {
+        Some(window) => forget(filter, window, item),
+        None if filter.kind() == Kind::Counting => count_and_delete(filter, item),
+        None => {}
     }
+}
 
-    fn use_otherwise(&mut self, item: &[u8]) {
-        match self.window() {
-            Some(window) => forget(self, window, item),
-            None if self.kind() == Kind::Counting => count_and_delete(self, item),
-            None => {}
-        }
+/// Copies of an item in the table; at least 1 if it is there.
+pub fn copies(filter: &Filter, item: &[u8]) -> u64 {
+    if filter.kind() == Kind::Counting {
+        return filter.count(item);
     }
-
-    fn copies(&self, item: &[u8]) -> u64 {
-        if self.kind() == Kind::Counting {
-            return self.count(item);
-        }
-        let hash = ItemHash::of(item, self.parameters().seed);
-        self.table().map_or(0, |table| table.count(hash))
-    }
-
-    fn assert_sound(&self) {
-        match (self.kind(), self.layers().map(Layers::each)) {
-            (Kind::Counting, _) => assert_sound_counting(self),
-            (Kind::Windowed, _) => assert_sound_windowed(self),
-            (Kind::Bloom, Some(layers)) => assert_sound_layers(self, layers),
-            (Kind::Bloom, None) => assert_sound_bloom(self),
-        }
-    }
+    let hash = ItemHash::of(item, filter.parameters().seed);
+    filter.table().map_or(0, |table| table.count(hash))
 }
 
 /// It counts copies, and forgets them.

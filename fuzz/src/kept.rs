@@ -5,7 +5,7 @@ use super::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-type Target = (&'static str, fn(&[u8]));
+pub type Target = (&'static str, fn(&[u8]));
 
 const TARGETS: [Target; 14] = [
     ("chunks", chunks::chunks),

@@ -4,8 +4,8 @@ use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::codec::{
     chunks, encode_chunk, load_chunk, Chunk, Encoded, END, MAX_CHUNK_BYTES,
 };
-use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
-use splitbloom_filter::foreign::Layer;
+use splitbloom_filter::filter::{Filter, Kind, SizeLimit};
+use splitbloom_filter::foreign::{Layer, Layers};
 use splitbloom_filter::storage::bits;
 use splitbloom_filter::storage::segments::Segments;
 use splitbloom_filter::table::Table;
@@ -38,71 +38,67 @@ pub fn decoded(chunks: &[Encoded]) -> Filter {
 }
 
 /// The counters agree with the bits, and the estimates are sensible numbers.
-pub fn assert_sound_bloom(filter: &Filter) {
+pub fn assert_sound(filter: &Filter) {
+    assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
+    let parts = match filter.kind() {
+        Kind::Bloom => assert_sound_bloom(filter),
+        Kind::Counting => assert_sound_counting(filter),
+        Kind::Windowed => assert_sound_windowed(filter),
+    };
+    if filter.kind() != Kind::Counting {
+        filter.table().into_iter().for_each(assert_table);
+        let table_bytes = filter.table().map_or(0, Table::bytes);
+        assert!(filter.reserved_bytes() >= table_bytes + filter.allocated_segments() * 8);
+    }
+    if let Some(loading) = filter.loading() {
+        assert!((1..END).contains(&loading.next()));
+        assert!(loading.sub_filters() <= parts);
+    }
+}
+
+/// Returns the number of its parts before the table. A filter of another module has layers.
+fn assert_sound_bloom(filter: &Filter) -> usize {
     let blooms = filter.bloom().map_or(&[][..], std::slice::from_ref);
-    assert!(!blooms.is_empty() || filter.table().is_some());
-    let parts = blooms.len() + usize::from(filter.table().is_some());
-    assert_eq!(filter.num_parts(), parts);
+    let layers = filter.layers().map(Layers::each);
+    let parts = blooms.len() + layers.map_or(0, <[Layer]>::len);
+    assert!(if layers.is_some() { parts > 0 } else { parts > 0 || filter.table().is_some() });
+    assert_eq!(filter.num_parts(), parts + usize::from(filter.table().is_some()));
+    assert!(filter.estimated_items() >= 0.0 && filter.estimated_items().is_finite());
+    let table_bits = 8 * filter.table().map_or(0, Table::bytes);
+    if let Some(layers) = layers {
+        for layer in layers {
+            let (set_bits, allocated) = counted(layer.segments());
+            assert_eq!((layer.set_bits(), layer.segments().allocated()), (set_bits, allocated));
+            assert!((0.0..=1.0).contains(&layer.false_positive_rate()));
+            assert!((0.0..=1.0).contains(&layer.rate_of_items()));
+        }
+        assert_eq!(filter.num_bits(), layers.iter().map(Layer::num_bits).sum::<u64>() + table_bits);
+        assert!((0.0..1.0).contains(&filter.parameters().error_rate));
+        let rate = filter.table_error_rate();
+        assert!(rate.is_some_and(|rate| rate > 0.0 && rate < 1.0));
+        return parts;
+    }
     blooms.iter().for_each(assert_sub_filter);
-    filter.table().into_iter().for_each(assert_table);
     let sum = |of: fn(&BlockedBloom) -> u64| blooms.iter().map(of).sum::<u64>();
-    let table_bytes = filter.table().map_or(0, Table::bytes);
-    assert_eq!(filter.num_bits(), sum(BlockedBloom::num_bits) + 8 * table_bytes);
+    assert_eq!(filter.num_bits(), sum(BlockedBloom::num_bits) + table_bits);
     assert_eq!(filter.set_bits(), sum(BlockedBloom::set_bits));
     assert_eq!(filter.reserved_segments(), sum(|s| s.segments().reserved()));
     assert_eq!(filter.allocated_segments(), sum(|s| s.segments().allocated()));
     assert!(filter.items() <= filter.capacity());
-    assert!(filter.reserved_bytes() >= table_bytes + filter.allocated_segments() * 8);
     assert!((0.0..=1.0).contains(&filter.fill_ratio()));
-    assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
-    assert!(filter.estimated_items() >= 0.0 && filter.estimated_items().is_finite());
-    if let Some(loading) = filter.loading() {
-        assert_loading(loading, blooms.len());
-    }
+    parts
 }
 
-/// The same for a filter from RedisBloom.
-pub fn assert_sound_layers(filter: &Filter, layers: &[Layer]) {
-    assert!(!layers.is_empty());
-    let parts = layers.len() + usize::from(filter.table().is_some());
-    assert_eq!(filter.num_parts(), parts);
-    for layer in layers {
-        let (set_bits, allocated) = counted(layer.segments());
-        assert_eq!((layer.set_bits(), layer.segments().allocated()), (set_bits, allocated));
-        assert!((0.0..=1.0).contains(&layer.false_positive_rate()));
-        assert!((0.0..=1.0).contains(&layer.rate_of_items()));
-    }
-    filter.table().into_iter().for_each(assert_table);
-    let table_bytes = filter.table().map_or(0, Table::bytes);
-    let bits: u64 = layers.iter().map(Layer::num_bits).sum();
-    assert_eq!(filter.num_bits(), bits + 8 * table_bytes);
-    assert!(filter.reserved_bytes() >= table_bytes + filter.allocated_segments() * 8);
-    assert!((0.0..1.0).contains(&filter.parameters().error_rate));
-    let rate = filter.table_error_rate();
-    assert!(rate.is_some_and(|rate| rate > 0.0 && rate < 1.0));
-    assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
-    assert!(filter.estimated_items() >= 0.0 && filter.estimated_items().is_finite());
-    if let Some(loading) = filter.loading() {
-        assert_loading(loading, layers.len());
-    }
-}
-
-/// The same for a counting filter.
-pub fn assert_sound_counting(filter: &Filter) {
+fn assert_sound_counting(filter: &Filter) -> usize {
     // Slots may come before the table.
     assert!(filter.pages() > 0 || filter.loading().is_some() && filter.cuckoo().is_some());
-    assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
     let bits = filter.bits_per_item(0);
     assert_eq!(bits.is_some(), filter.items() > 0);
     assert!(bits.is_none_or(|bits| bits > 0.0 && bits.is_finite()));
-    if let Some(loading) = filter.loading() {
-        assert_loading(loading, usize::from(filter.cuckoo().is_some()));
-    }
+    usize::from(filter.cuckoo().is_some())
 }
 
-/// The same for a windowed filter.
-pub fn assert_sound_windowed(filter: &Filter) {
-    filter.table().into_iter().for_each(assert_table);
+fn assert_sound_windowed(filter: &Filter) -> usize {
     let slices: Vec<_> = filter.items_by_slice(0).collect();
     assert!((1..=usize::from(filter.window().unwrap().slices()) + 1).contains(&slices.len()));
     assert!(slices.iter().all(|(start, _)| *start <= filter.latest()));
@@ -110,17 +106,8 @@ pub fn assert_sound_windowed(filter: &Filter) {
     assert_eq!(filter.items(), items);
     assert_eq!(filter.table().map(Table::len), Some(items));
     assert!(items <= filter.capacity());
-    assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
     assert_eq!(filter.bits_per_item(0).is_some(), items > 0);
-    assert!(filter.reserved_bytes() >= filter.table().map_or(0, Table::bytes));
-    if let Some(loading) = filter.loading() {
-        assert_loading(loading, 0);
-    }
-}
-
-fn assert_loading(loading: Loading, blooms: usize) {
-    assert!((1..END).contains(&loading.next()));
-    assert!(loading.sub_filters() <= blooms);
+    0
 }
 
 /// What is counted is there, but for what counts the owners of common pages.

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
-//! through; `fuzzed` is what each kind of filter implements; `runner` runs the operations;
+//! through; `fuzzed` is what each kind of filter does; `runner` runs the operations;
 //! `chains` turns filters into chains of the second reader. The second readers are in the crate
 //! `oracles`; `twins` compares them with the core.
 

@@ -1,7 +1,7 @@
 //! A filter that chunks from anywhere are loaded into, and the plain reader's view of it.
 
-use super::fuzzed::Fuzzed;
-use super::laws::encoded;
+use super::fuzzed::copies;
+use super::laws::{assert_sound, encoded};
 use splitbloom_filter::codec::{load_chunk, Chunk, MEMORY_PER_BYTE};
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::filter::{Filter, SizeLimit};
@@ -51,7 +51,7 @@ impl Loaded {
         assert_eq!(result.is_ok(), is_good, "{result:?}");
         if is_good {
             let filter = self.filter.as_ref().expect("a filter was loaded");
-            filter.assert_sound();
+            assert_sound(filter);
             self.assert_like_twin();
         } else {
             assert_eq!(self.filter.as_ref().map(Filter::digest), before);
@@ -75,7 +75,7 @@ impl Loaded {
         for number in 0..16u64 {
             let item = number.to_le_bytes();
             if let Some(count) = self.twin.count(&item) {
-                assert_eq!(filter.copies(&item), count);
+                assert_eq!(copies(filter, &item), count);
             }
         }
         let chunks = encoded(filter);
@@ -114,49 +114,32 @@ mod tests {
     use super::*;
     use splitbloom_filter::codec::END;
     use splitbloom_oracles::plain_reader::{sealed, start_of_chunk};
+    use splitbloom_oracles::written;
     use xxhash_rust::xxh3::xxh3_64;
 
     /// The only chunk of a filter with these records.
     fn only_chunk(records: &[u8]) -> Vec<u8> {
-        let mut filter = vec![1];
-        filter.extend([7, 0.01f64.to_bits(), 1].map(u64::to_le_bytes).as_flattened());
-        filter.extend(1u32.to_le_bytes());
-        chunk_of(&filter, records)
+        chunk_of(&written([1, 8, 8, 8, 4], [1, 7, 0.01f64.to_bits(), 1, 1]), records)
     }
 
     /// The same, with this head record.
     fn chunk_of(filter: &[u8], records: &[u8]) -> Vec<u8> {
-        let mut bytes = start_of_chunk(0, END);
-        bytes.extend(xxh3_64(filter).to_le_bytes());
-        bytes.extend(filter);
-        bytes.extend(records);
-        bytes.push(4);
-        bytes.extend([0; 12]);
-        bytes.extend([0; 8]);
-        sealed(&bytes)
+        let (start, end) = (start_of_chunk(0, END), written([1, 8, 4, 8], [4, 0, 0, 0]));
+        let hash = xxh3_64(filter).to_le_bytes();
+        sealed(&[start.as_slice(), &hash, filter, records, &end].concat())
     }
 
     /// The layers from RedisBloom that take the most memory a byte: of 64 segments, of which only
     /// the last one, a line long, has bits.
-    fn heaviest_layers(number: u32) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for index in 0..number {
-            bytes.push(2);
-            bytes.extend(index.to_le_bytes());
-            bytes.push(2);
-            bytes.extend([1, 0.5f64.to_bits()].map(u64::to_le_bytes).as_flattened());
-            bytes.extend(1u32.to_le_bytes());
-            let bits = 63 * 524_288 + 64;
-            bytes.extend([1f64.to_bits(), bits].map(u64::to_le_bytes).as_flattened());
-            bytes.push(0);
-            bytes.extend(0u64.to_le_bytes());
-            bytes.push(3);
-            bytes.extend(index.to_le_bytes());
-            bytes.extend(63u64.to_le_bytes());
-            bytes.extend(64u32.to_le_bytes());
-            bytes.extend([1; 64]);
-        }
-        bytes
+    fn heaviest_layers(number: u64) -> Vec<u8> {
+        let [rate, bits_per_item] = [0.5, 1.0].map(f64::to_bits);
+        let bits = 63 * 524_288 + 64;
+        let layers = (0..number).flat_map(|index| {
+            let layer = [2, index, 2, 1, rate, 1, bits_per_item, bits, 0, 0];
+            let layer = written([1, 4, 1, 8, 8, 4, 8, 8, 1, 8], layer);
+            [layer, written([1, 4, 8, 4], [3, index, 63, 64]), vec![1; 64]].concat()
+        });
+        layers.collect()
     }
 
     /// The most that is kept for a byte.
@@ -171,9 +154,7 @@ mod tests {
     fn a_byte_of_a_layer_takes_no_more_memory_than_is_said() {
         // One more than a power of two, so that vectors that double have just doubled.
         for layers in [1, 33, 1025, 4097] {
-            let mut head = vec![10];
-            head.extend([0; 16]);
-            let chunk = chunk_of(&head, &heaviest_layers(layers));
+            let chunk = chunk_of(&written([1, 8, 8], [10, 0, 0]), &heaviest_layers(layers));
             let mut loaded = Loaded::of(Head::Foreign);
             assert!(loaded.take(&chunk));
             let kept = loaded.bytes_kept as f64 / chunk.len() as f64;
@@ -182,22 +163,16 @@ mod tests {
     }
 
     /// Sparse segments of `lines` lines each, one in every `distance` segments.
-    fn sparse_segments(number: u64, distance: u64, lines: u16) -> Vec<u8> {
+    fn sparse_segments(number: u64, distance: u64, lines: u64) -> Vec<u8> {
         let num_sub_bitmaps = number * distance * 1024 + 2;
-        let mut bytes = vec![2, 0, 0, 0, 0, 1];
-        bytes.extend([512u32, 6].map(u32::to_le_bytes).as_flattened());
         let fields = [num_sub_bitmaps, 1 << 40, 0.01f64.to_bits(), num_sub_bitmaps << 20, 0];
-        bytes.extend(fields.map(u64::to_le_bytes).as_flattened());
+        let mut bytes =
+            [written([1, 4, 1, 4, 4], [2, 0, 1, 512, 6]), written([8; 5], fields)].concat();
         for segment in (1..=number).map(|segment| segment * distance) {
             // The last one has two lines.
             let lines = if segment == number * distance { 1 } else { lines };
-            bytes.extend([12, 0, 0, 0, 0]);
-            bytes.extend(segment.to_le_bytes());
-            bytes.extend((u32::from(lines) * 66).to_le_bytes());
-            for line in 0..lines {
-                bytes.extend(line.to_le_bytes());
-                bytes.extend([1; 64]);
-            }
+            bytes.extend(written([1, 4, 8, 4], [12, 0, segment, lines * 66]));
+            bytes.extend((0..lines).flat_map(|line| [written([2], [line]), vec![1; 64]].concat()));
         }
         bytes
     }

@@ -1,17 +1,16 @@
 //! Filters, each beside the set of items that it must contain.
 
-use super::chains::{aimed, chain_of};
+use super::chains::{aimed, bloom, chain_of, TWICE};
 use super::laws::decoded;
 use super::loaded;
 use super::runner::{again, batch, filled, load, refused, run, Before, Model, Subject, ROOM};
 use arbitrary::Arbitrary;
 use splitbloom_filter::codec::{encode_chunk, Chunk, Encoded};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Filter, Growth, Outcome, Parameters, SizeLimit};
-use splitbloom_filter::hash::Seed;
+use splitbloom_filter::filter::{Filter, Growth, Outcome};
 use splitbloom_oracles::plain_reader::Head;
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 /// Filters of every kind of structure, empty; the last one has two segments.
 const KINDS: [(f64, u64, Growth); 7] = [
@@ -53,20 +52,19 @@ impl Model for Set {
 
     fn start(kind: &u8) -> (Filter, Self) {
         if (FIRST_FILLED..u8::MAX).contains(kind) {
-            let filled = filled_ones();
             // The last one takes ten times as long as the others, too.
             let index = match kind {
-                254 => filled.len() - 1,
-                kind => usize::from(kind - FIRST_FILLED) % (filled.len() - 1),
+                254 => FILLED.len() - 1,
+                kind => usize::from(kind - FIRST_FILLED) % (FILLED.len() - 1),
             };
-            let (chunks, items) = &filled[index];
+            let (chunks, items) = &FILLED[index];
             return (decoded(chunks), Self((0..*items).collect()));
         }
-        let kind_of = match *kind {
+        let (error_rate, capacity, growth) = match *kind {
             u8::MAX => LARGE,
             kind => KINDS[usize::from(kind) % KINDS.len()],
         };
-        (new(kind_of, (*kind).into()), Self::default())
+        (bloom(error_rate, capacity, growth, (*kind).into()), Self::default())
     }
 
     /// An item is new only if it was absent; then the count rises by one.
@@ -149,31 +147,23 @@ impl Transfer {
     }
 }
 
-fn new((error_rate, capacity, growth): (f64, u64, Growth), seed: u64) -> Filter {
-    let parameters = Parameters { error_rate, capacity, growth, seed: Seed(seed) };
-    Filter::new(parameters, SizeLimit::Unlimited).unwrap()
-}
-
 /// Tables of several pages, after a Bloom filter, part loaded, with pages that say yes to
 /// everything, and a filter that does not fit one chunk.
-fn filled_ones() -> &'static [(Vec<Encoded>, u16)] {
-    static FILLED: OnceLock<Vec<(Vec<Encoded>, u16)>> = OnceLock::new();
-    FILLED.get_or_init(|| {
-        let with = |error_rate, capacity, items, others: &[[u8; 8]]| {
-            filled(new((error_rate, capacity, Growth::Times(2)), 1), items, others)
-        };
-        let others: Vec<[u8; 8]> = (0..180_000u64).map(u64::to_le_bytes).collect();
-        vec![
-            with(0.01, 100, 2_500, &[]),
-            with(0.01, 500, 3_000, &[]),
-            with(0.5, 100, 1_000, &aimed(1, 8, 3_000)),
-            with(0.000_001, 64, 1_700, &[]),
-            first_page_of(&with(0.01, 100, 2_500, &[]).0),
-            first_page_of(&with(0.01, 500, 2_500, &[]).0),
-            with(1e-12, 100, 100, &others),
-        ]
-    })
-}
+static FILLED: LazyLock<Vec<(Vec<Encoded>, u16)>> = LazyLock::new(|| {
+    let with = |error_rate, capacity, items, others: &[[u8; 8]]| {
+        filled(bloom(error_rate, capacity, TWICE, 1), items, others)
+    };
+    let others: Vec<[u8; 8]> = (0..180_000u64).map(u64::to_le_bytes).collect();
+    vec![
+        with(0.01, 100, 2_500, &[]),
+        with(0.01, 500, 3_000, &[]),
+        with(0.5, 100, 1_000, &aimed(1, 8, 3_000)),
+        with(0.000_001, 64, 1_700, &[]),
+        first_page_of(&with(0.01, 100, 2_500, &[]).0),
+        first_page_of(&with(0.01, 500, 2_500, &[]).0),
+        with(1e-12, 100, 100, &others),
+    ]
+});
 
 /// What has come of a filter with the chunk that ends after its first page.
 fn first_page_of(chunks: &[Encoded]) -> (Vec<Encoded>, u16) {

@@ -4,7 +4,7 @@ use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::counting::{
     MAX_BUCKET_SIZE, MAX_EXPANSION as MAX_COUNTING_EXPANSION,
 };
-use splitbloom_filter::filter::window::{Window, MAX_TIME};
+use splitbloom_filter::filter::window::MAX_TIME;
 use splitbloom_filter::filter::{Growth, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::counting::{
@@ -14,6 +14,7 @@ use splitbloom_grammar::load_arguments::LoadArguments;
 use splitbloom_grammar::number::{parse_error_rate, parse_integer, parse_seed};
 use splitbloom_grammar::options::{parse_insert, parse_reserve, Creation};
 use splitbloom_grammar::window::parse_time;
+use std::fmt::Display;
 
 /// The parsers return. What they accept is in range, and means the same when it is written out.
 pub fn options(bytes: &[u8]) {
@@ -21,7 +22,7 @@ pub fn options(bytes: &[u8]) {
     words.iter().for_each(|word| numbers(word));
 
     if let Ok(creation) = parse_reserve(&words) {
-        assert_in_range(&creation);
+        assert_good(&creation);
         assert!(creation.error_rate.is_some() && creation.capacity.is_some());
         assert_eq!(parse_reserve(&as_words(&as_reserve(&creation))), Ok(creation));
     }
@@ -32,20 +33,20 @@ pub fn options(bytes: &[u8]) {
         }
         let mut written = match &insertion.creation {
             Some(creation) => {
-                assert_in_range(creation);
+                assert_good(creation);
                 as_insert(creation)
             }
             None => "NOCREATE ITEMS i".to_owned(),
         };
         if let Some(at) = insertion.at {
             assert!(at <= MAX_TIME);
-            written = format!("AT {at} {written}");
+            written = format!("AT {at} {}", written.trim_start());
         }
         let again = parse_insert(&as_words(&written)).unwrap();
         assert_eq!((again.creation, again.at), (insertion.creation, insertion.at));
     }
     if let Ok(creation) = parse_counting_reserve(&words) {
-        assert_counting_in_range(&creation);
+        assert_good_counting(&creation);
         let written = as_counting_reserve(&creation);
         assert_eq!(parse_counting_reserve(&as_words(&written)), Ok(creation));
     }
@@ -54,13 +55,11 @@ pub fn options(bytes: &[u8]) {
         assert!(words[insertion.first_item - 1].eq_ignore_ascii_case(b"ITEMS"));
         let written = match &insertion.creation {
             Some(creation) => {
-                assert_counting_in_range(creation);
+                assert_good_counting(creation);
                 let CountingCreation { capacity, expiry, .. } = *creation;
                 let others = CountingCreation { capacity, expiry, ..CountingCreation::default() };
                 assert_eq!(*creation, others, "CF.INSERT has no other words");
-                let capacity = capacity.map_or(String::new(), |n| format!(" CAPACITY {n}"));
-                let line = format!("{capacity}{} ITEMS i", expiry_in_words(expiry));
-                line.trim_start().to_owned()
+                option("CAPACITY", capacity) + &option("EX", expiry) + " ITEMS i"
             }
             None => "NOCREATE ITEMS i".to_owned(),
         };
@@ -101,92 +100,76 @@ fn is_error_rate(rate: f64) -> bool {
     rate > 0.0 && rate < 1.0
 }
 
-fn assert_in_range(creation: &Creation) {
-    assert!(creation.error_rate.is_none_or(is_error_rate));
-    let capacities = MIN_CAPACITY..=MAX_CAPACITY;
-    assert!(creation.capacity.is_none_or(|c| capacities.contains(&c)));
-    match creation.growth {
-        None | Some(Growth::Fixed) => {}
-        Some(Growth::Times(factor)) => assert!((1..=MAX_EXPANSION).contains(&factor)),
+fn assert_in_range(error_rate: Option<f64>, capacity: Option<u64>) {
+    assert!(error_rate.is_none_or(is_error_rate));
+    assert!(capacity.is_none_or(|capacity| (MIN_CAPACITY..=MAX_CAPACITY).contains(&capacity)));
+}
+
+fn assert_good(creation: &Creation) {
+    assert_in_range(creation.error_rate, creation.capacity);
+    if let Some(Growth::Times(factor)) = creation.growth {
+        assert!((1..=MAX_EXPANSION).contains(&factor));
     }
 }
 
-fn assert_counting_in_range(creation: &CountingCreation) {
-    assert!(creation.error_rate.is_none_or(is_error_rate));
-    let capacities = MIN_CAPACITY..=MAX_CAPACITY;
-    assert!(creation.capacity.is_none_or(|c| capacities.contains(&c)));
-    let bucket_sizes = 1..=MAX_BUCKET_SIZE;
-    assert!(creation.bucket_size.is_none_or(|size| bucket_sizes.contains(&size)));
+fn assert_good_counting(creation: &CountingCreation) {
+    assert_in_range(creation.error_rate, creation.capacity);
+    assert!(creation.bucket_size.is_none_or(|size| (1..=MAX_BUCKET_SIZE).contains(&size)));
     assert_ne!(creation.max_iterations, Some(0));
     assert!(creation.expansion.is_none_or(|expansion| expansion <= MAX_COUNTING_EXPANSION));
 }
 
 fn as_words(line: &str) -> Vec<&[u8]> {
-    line.split(' ').map(str::as_bytes).collect()
+    line.trim_start().split(' ').map(str::as_bytes).collect()
 }
 
-fn growth_in_words(growth: Option<Growth>) -> String {
-    match growth {
+/// The word and the value after it, if there is one.
+fn option(name: &str, value: Option<impl Display>) -> String {
+    value.map_or(String::new(), |value| format!(" {name} {value}"))
+}
+
+fn in_hexadecimal(seed: Seed) -> String {
+    format!("{:016x}", seed.0)
+}
+
+/// What BF.RESERVE and BF.INSERT have in common.
+fn common_words(creation: &Creation) -> String {
+    let growth = match creation.growth {
         None => String::new(),
         Some(Growth::Fixed) => " NONSCALING".to_owned(),
         Some(Growth::Times(factor)) => format!(" EXPANSION {factor}"),
-    }
-}
-
-fn window_in_words(window: Option<Window>) -> String {
-    window.map_or(String::new(), |window| {
-        let (seconds, slices) = (window.seconds(), window.slices());
-        let renew = if window.renews() { " RENEW" } else { "" };
-        format!(" WINDOW {seconds} SLICES {slices}{renew}")
-    })
-}
-
-fn seed_in_words(seed: Option<Seed>) -> String {
-    seed.map_or(String::new(), |seed| format!(" SEED {:016x}", seed.0))
-}
-
-fn expiry_in_words(expiry: Option<u64>) -> String {
-    expiry.map_or(String::new(), |seconds| format!(" EX {seconds}"))
+    };
+    let window = creation.window;
+    [
+        growth,
+        option("WINDOW", window.map(|window| window.seconds())),
+        option("SLICES", window.map(|window| window.slices())),
+        window.filter(|window| window.renews()).map_or(String::new(), |_| " RENEW".to_owned()),
+        option("SEED", creation.seed.map(in_hexadecimal)),
+        option("EX", creation.expiry),
+    ]
+    .concat()
 }
 
 fn as_reserve(creation: &Creation) -> String {
     let (rate, capacity) = (creation.error_rate.unwrap(), creation.capacity.unwrap());
-    format!(
-        "{rate} {capacity}{}{}{}{}",
-        growth_in_words(creation.growth),
-        window_in_words(creation.window),
-        seed_in_words(creation.seed),
-        expiry_in_words(creation.expiry)
-    )
+    format!("{rate} {capacity}{}", common_words(creation))
 }
 
 fn as_insert(creation: &Creation) -> String {
-    let mut line = growth_in_words(creation.growth)
-        + &window_in_words(creation.window)
-        + &seed_in_words(creation.seed)
-        + &expiry_in_words(creation.expiry);
-    if let Some(rate) = creation.error_rate {
-        line += &format!(" ERROR {rate}");
-    }
-    if let Some(capacity) = creation.capacity {
-        line += &format!(" CAPACITY {capacity}");
-    }
-    format!("{line} ITEMS i").trim_start().to_owned()
+    let rate = option("ERROR", creation.error_rate);
+    common_words(creation) + &rate + &option("CAPACITY", creation.capacity) + " ITEMS i"
 }
 
 fn as_counting_reserve(creation: &CountingCreation) -> String {
-    let mut line = creation.capacity.unwrap().to_string();
-    let mut write = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            line += &format!(" {name} {value}");
-        }
-    };
-    write("BUCKETSIZE", creation.bucket_size.map(|n| n.to_string()));
-    let iterations = creation.max_iterations;
-    write("MAXITERATIONS", iterations.map(|n| n.to_string()));
-    write("EXPANSION", creation.expansion.map(|n| n.to_string()));
-    write("ERROR", creation.error_rate.map(|n| n.to_string()));
-    write("SEED", creation.seed.map(|seed| format!("{:016x}", seed.0)));
-    write("EX", creation.expiry.map(|seconds| seconds.to_string()));
-    line
+    [
+        creation.capacity.unwrap().to_string(),
+        option("BUCKETSIZE", creation.bucket_size),
+        option("MAXITERATIONS", creation.max_iterations),
+        option("EXPANSION", creation.expansion),
+        option("ERROR", creation.error_rate),
+        option("SEED", creation.seed.map(in_hexadecimal)),
+        option("EX", creation.expiry),
+    ]
+    .concat()
 }

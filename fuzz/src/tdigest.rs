@@ -133,6 +133,3 @@ fn assert_is_distribution(digest: &TDigest) {
         assert!(min - slack <= mean && mean <= max + slack, "{min} {mean} {max}");
     }
 }
-
-#[cfg(test)]
-crate::changed::test_laws!("tdigest", tdigest);

@@ -2,7 +2,7 @@
 //!
 //! The first byte says whether it is one with a window; then come its fields, and items.
 
-use super::twins::read_by_both;
+use super::twins::{self, read_by_both};
 use splitbloom_foundation::fields::{Field, Fields};
 use splitbloom_oracles::heavy_keeper::{PlainTopK, PlainWindow};
 use splitbloom_oracles::stream::Stream;
@@ -41,14 +41,8 @@ fn most_memory(given: Stream<'_>) -> isize {
 
 /// The next items, each with its units.
 fn items<'a>(from: &mut Stream<'a>) -> Vec<(&'a [u8], u32)> {
-    let mut items = Vec::new();
-    while let (Some(len), true) = (from.number(1), items.len() < MOST_ITEMS) {
-        let (Some(item), Some(units)) = (from.take(len as usize % 40), from.number(3)) else {
-            break;
-        };
-        items.push((item, units as u32 % (MAX_UNITS + 1)));
-    }
-    items
+    let units = |from: &mut Stream<'_>| Some(from.number(3)? as u32 % (MAX_UNITS + 1));
+    twins::items(from, MOST_ITEMS, units)
 }
 
 /// Adds items. Returns the items that have left the list.
@@ -156,6 +150,3 @@ fn windowed(mut fields: Stream<'_>) {
     let now = topk.latest();
     assert_survives(topk, now, &last);
 }
-
-#[cfg(test)]
-crate::changed::test_laws!("topk", topk);

@@ -1,13 +1,14 @@
 //! The core's reader beside a second one: both accept the same bytes, and make the same of them.
 
 use super::decode::use_it;
-use super::fuzzed::Fuzzed;
+use super::laws::assert_sound;
 use super::survival::assert_survives;
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::foreign::Layer;
 use splitbloom_filter::Filter;
 use splitbloom_oracles::layers::{Description, Layers};
+use splitbloom_oracles::stream::Stream;
 use splitbloom_test_allocator::meter::measured;
 use std::fmt::Debug;
 
@@ -28,6 +29,19 @@ pub fn read_by_both<T, E: Debug, P>(
     read.ok().zip(twin)
 }
 
+/// The next items, at most so many, each with what `number` reads.
+pub fn items<'a, N>(
+    from: &mut Stream<'a>,
+    most: usize,
+    number: fn(&mut Stream<'a>) -> Option<N>,
+) -> Vec<(&'a [u8], N)> {
+    let next = || {
+        let len = from.number(1)? as usize % 40;
+        Some((from.take(len)?, number(from)?))
+    };
+    std::iter::from_fn(next).take(most).collect()
+}
+
 /// The same of layers, which were `given` bytes.
 pub fn layers_by_both<P>(
     given: usize,
@@ -43,7 +57,7 @@ pub fn assert_alike(mut filter: Filter, twin: &impl Layers) {
     if layers.len() > MOST_LAYERS {
         return;
     }
-    filter.assert_sound();
+    assert_sound(&filter);
     let descriptions = layers.iter().map(Layer::description).map(|layer| Description {
         entries: layer.entries,
         error_rate: layer.error_rate,
@@ -63,5 +77,5 @@ pub fn assert_alike(mut filter: Filter, twin: &impl Layers) {
     assert_eq!(expected.next(), None);
     assert_survives(&mut filter);
     use_it(&mut filter);
-    filter.assert_sound();
+    assert_sound(&filter);
 }

@@ -43,6 +43,3 @@ fn each_kept_input_is_accepted_as_what_it_is() {
         assert!(saved(&bytes).is_some() && loaded(&bytes).is_none());
     }
 }
-
-#[cfg(test)]
-crate::changed::test_laws!("valkey", valkey);

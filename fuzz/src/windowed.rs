@@ -1,19 +1,15 @@
 //! Windowed filters, each beside the times at which its items came.
 
+use super::chains::{self, TWICE};
 use super::runner::{again, refused, run, Before, Model, Subject, ROOM};
 use arbitrary::Arbitrary;
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Filter, Growth, Outcome, Parameters, SizeLimit, Window};
-use splitbloom_filter::hash::Seed;
+use splitbloom_filter::filter::{Filter, Growth, Outcome, Window};
 use std::collections::BTreeMap;
 
 /// The error rate and whether it grows. At the first one no item is taken for another.
-const KINDS: [(f64, Growth); 4] = [
-    (1e-12, Growth::Times(2)),
-    (0.01, Growth::Times(2)),
-    (0.5, Growth::Times(2)),
-    (0.01, Growth::Fixed),
-];
+const KINDS: [(f64, Growth); 4] =
+    [(1e-12, TWICE), (0.01, TWICE), (0.5, TWICE), (0.01, Growth::Fixed)];
 /// The most items of a filter that does not grow.
 const CAPACITY: u64 = 500;
 /// Windows in seconds.
@@ -63,8 +59,7 @@ impl Model for Times {
         let seconds = SECONDS[usize::from(start.seconds) % SECONDS.len()];
         let window = Window::new(seconds, 2 + start.slices % 13, start.renews);
         let window = window.expect("a sound window");
-        let parameters = Parameters { error_rate, capacity: CAPACITY, growth, seed: Seed(1) };
-        let filter = Filter::windowed(parameters, window, SizeLimit::Unlimited).unwrap();
+        let filter = chains::windowed(error_rate, CAPACITY, growth, window);
         let (came, is_exact) = (BTreeMap::new(), error_rate == KINDS[0].0);
         (filter, Self { came, now: start.time.into(), window, is_exact })
     }

@@ -1,6 +1,7 @@
 //! RedisBloom's cuckoo filters.
 
 use super::murmur::{long_murmur, short_murmur};
+use super::stream::Stream;
 use splitbloom_foundation::fields::Fields;
 
 /// The numbers of a filter.
@@ -24,12 +25,11 @@ const NARROW: u8 = 4;
 impl Slots {
     /// The numbers in a sub-filter record, if its layout is one of slots.
     pub fn of_record(record: &[u8]) -> Option<Self> {
-        let (layout, mut rest) = record.split_first()?;
+        let (layout, rest) = record.split_first()?;
         if ![WIDE, NARROW].contains(layout) {
             return None;
         }
-        let [buckets, bucket_size, expansion, layers] =
-            super::plain_reader::numbers(&mut rest, [8, 2, 2, 2]);
+        let [buckets, bucket_size, expansion, layers] = Stream(rest).numbers([8, 2, 2, 2]);
         Some(Self { buckets, bucket_size, expansion, layers, is_narrow: *layout == NARROW })
     }
 

@@ -27,6 +27,12 @@ pub mod stream;
 pub mod tdigest;
 pub mod valkey_bloom;
 
+/// Each number in as many bytes as it says, the least significant first.
+pub fn written<const N: usize>(widths: [usize; N], numbers: [u64; N]) -> Vec<u8> {
+    let numbers = numbers.map(u64::to_le_bytes);
+    widths.iter().zip(&numbers).flat_map(|(width, bytes)| &bytes[..*width]).copied().collect()
+}
+
 /// A little-endian number.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))

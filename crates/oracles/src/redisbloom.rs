@@ -5,6 +5,7 @@ use super::layers::{Description, Layers};
 use super::murmur::{long_murmur, short_murmur, SEED};
 use super::plain_reader::LN_2;
 use super::stream::Stream;
+use super::written;
 use splitbloom_foundation::fields::{Field, Fields};
 use std::collections::BTreeMap;
 
@@ -57,16 +58,9 @@ impl Layer {
         Self { entries, error_rate, hashes, bits_per_item, bits, n2, items: 0, arrays, blocks }
     }
 
-    fn is_good(&self) -> bool {
-        let hashes = (LN_2 * self.bits_per_item).ceil();
-        self.entries >= 1
-            && self.error_rate > 0.0
-            && self.error_rate < 1.0
-            && (1..=1 << 47).contains(&self.bits)
-            && (self.n2 == 0 || self.n2 < 64 && 1 << self.n2 <= self.bits)
-            && self.bits_per_item > 0.0
-            && hashes == self.hashes as f64
-            && (1..=1076).contains(&self.hashes)
+    fn description(&self) -> Description {
+        let Self { entries, error_rate, hashes, bits_per_item, bits, n2, items, .. } = *self;
+        Description { entries, error_rate, hashes, bits_per_item, bits, n2, items }
     }
 
     /// Old filters have 0 bits, and mean 2^n2.
@@ -200,19 +194,15 @@ impl Filter {
 
     /// What SCANDUMP answers first.
     pub fn header(&self) -> Vec<u8> {
-        let mut header = self.items().to_le_bytes().to_vec();
-        let head = [self.layers.len() as u64, self.options, self.growth];
-        header.extend(head.map(|field| field as u32).map(u32::to_le_bytes).as_flattened());
-        for layer in &self.layers {
-            let sizes = [layer.num_bytes(), layer.stored_bits(), layer.items];
-            let rates = [layer.error_rate, layer.bits_per_item].map(f64::to_bits);
-            header.extend(sizes.map(u64::to_le_bytes).as_flattened());
-            header.extend(rates.map(u64::to_le_bytes).as_flattened());
-            header.extend((layer.hashes as u32).to_le_bytes());
-            header.extend(layer.entries.to_le_bytes());
-            header.push(layer.n2 as u8);
-        }
-        header
+        let head = [self.items(), self.layers.len() as u64, self.options, self.growth];
+        let layers = self.layers.iter().flat_map(|layer| {
+            let (bytes, bits, n2) = (layer.num_bytes(), layer.stored_bits(), layer.n2);
+            let [rate, per_item] = [layer.error_rate, layer.bits_per_item].map(f64::to_bits);
+            let numbers = [bytes, bits, layer.items, rate, per_item];
+            let rest = written([4, 8, 1], [layer.hashes, layer.entries, n2]);
+            [written([8; 5], numbers), rest].concat()
+        });
+        written([8, 4, 4, 4], head).into_iter().chain(layers).collect()
     }
 
     /// What it answers then, in pieces of a limited number of bytes.
@@ -256,7 +246,7 @@ impl Filter {
                 layer.bits = (layer.entries as f64 * layer.bits_per_item) as u64;
             }
             layer.fill_in_bits();
-            if !layer.is_good() {
+            if !layer.description().is_good() {
                 return None;
             }
             let array = from.string()?;
@@ -300,7 +290,7 @@ impl Filter {
                 blocks: BTreeMap::new(),
             };
             layer.fill_in_bits();
-            if !layer.is_good() || bytes != layer.num_bytes() {
+            if !layer.description().is_good() || bytes != layer.num_bytes() {
                 return None;
             }
             filter.layers.push(layer);
@@ -337,16 +327,7 @@ impl Filter {
 
 impl Layers for Filter {
     fn descriptions(&self) -> Vec<Description> {
-        let described = self.layers.iter().map(|layer| Description {
-            entries: layer.entries,
-            error_rate: layer.error_rate,
-            hashes: layer.hashes,
-            bits_per_item: layer.bits_per_item,
-            bits: layer.bits,
-            n2: layer.n2,
-            items: layer.items,
-        });
-        described.collect()
+        self.layers.iter().map(Layer::description).collect()
     }
 
     fn set_bits(&self) -> u64 {

@@ -19,6 +19,14 @@ impl<'a> Stream<'a> {
     pub fn number(&mut self, width: usize) -> Option<u64> {
         self.take(width).map(super::number)
     }
+
+    /// The next numbers, each of so many bytes.
+    ///
+    /// # Panics
+    /// If there are fewer bytes: the length of a record was checked when it was cut out.
+    pub fn numbers<const N: usize>(&mut self, widths: [usize; N]) -> [u64; N] {
+        widths.map(|width| self.number(width).expect("a record of its kind's length"))
+    }
 }
 
 impl<'a> Fields for Stream<'a> {

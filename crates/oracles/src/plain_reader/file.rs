@@ -1,6 +1,7 @@
 //! A file of the tool: the frame around the chunks of one filter.
 
-use super::{bytes, number, Frame, END, MAX_CHUNK_BYTES};
+use super::{Frame, END, MAX_CHUNK_BYTES};
+use crate::stream::Stream;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Magic, version and seven zeros.
@@ -8,14 +9,14 @@ const HEADER: &[u8] = b"\x89SBF\r\n\x1a\n\x01\0\0\0\0\0\0\0";
 
 /// The chunks of a file, if it is whole and each is the next of its chain.
 pub fn chunks_of_file(file: &[u8]) -> Option<Vec<&[u8]>> {
-    let mut rest = file.strip_prefix(HEADER)?;
+    let mut rest = Stream(file.strip_prefix(HEADER)?);
     let (mut chunks, mut due) = (Vec::new(), 0);
     loop {
-        let len = number(&mut rest, 4)? as usize;
+        let len = rest.number(4)? as usize;
         if len == 0 {
             break;
         }
-        let chunk = bytes(&mut rest, len).filter(|_| len <= MAX_CHUNK_BYTES)?;
+        let chunk = rest.take(len).filter(|_| len <= MAX_CHUNK_BYTES)?;
         let frame = Frame::read(chunk)?;
         if frame.start != due || frame.next <= due || frame.next > END {
             return None;
@@ -23,6 +24,6 @@ pub fn chunks_of_file(file: &[u8]) -> Option<Vec<&[u8]>> {
         due = frame.next;
         chunks.push(chunk);
     }
-    let before = &file[..file.len() - rest.len()];
-    (due == END && rest == xxh3_64(before).to_le_bytes()).then_some(chunks)
+    let before = &file[..file.len() - rest.0.len()];
+    (due == END && rest.0 == xxh3_64(before).to_le_bytes()).then_some(chunks)
 }

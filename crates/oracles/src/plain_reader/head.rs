@@ -1,6 +1,6 @@
 //! The record that a chain begins with: what kind of filter it is, and its parameters.
 
-use super::{number, numbers};
+use crate::stream::Stream;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Head {
@@ -48,8 +48,8 @@ impl Head {
         if self == Self::Foreign {
             return record[0] == 10;
         }
-        let mut rest = record;
-        let [kind, _seed, error_rate, capacity] = numbers(&mut rest, [1, 8, 8, 8]);
+        let mut rest = Stream(record);
+        let [kind, _seed, error_rate, capacity] = rest.numbers([1, 8, 8, 8]);
         let error_rate = f64::from_bits(error_rate);
         Self::of_kind(kind as u8) == Some(self)
             && error_rate > 0.0
@@ -58,16 +58,16 @@ impl Head {
             && self.is_good_rest(rest)
     }
 
-    fn is_good_rest(self, mut rest: &[u8]) -> bool {
+    fn is_good_rest(self, mut rest: Stream<'_>) -> bool {
         match self {
             Self::Foreign => true,
-            Self::Filter => number(&mut rest, 4).is_some_and(|expansion| expansion <= 32_768),
+            Self::Filter => rest.number(4).is_some_and(|expansion| expansion <= 32_768),
             Self::CountingFilter => {
-                let [expansion, bucket_size, iterations] = numbers(&mut rest, [2; 3]);
+                let [expansion, bucket_size, iterations] = rest.numbers([2; 3]);
                 expansion <= 32_768 && (1..=255).contains(&bucket_size) && iterations > 0
             }
             Self::WindowedFilter => {
-                let [expansion, window, slices, renew] = numbers(&mut rest, [4, 4, 1, 1]);
+                let [expansion, window, slices, renew] = rest.numbers([4, 4, 1, 1]);
                 expansion <= 32_768
                     && (1..=315_360_000).contains(&window)
                     && (2..=14).contains(&slices)
@@ -77,8 +77,7 @@ impl Head {
     }
 
     pub fn seed(self, record: &[u8]) -> u64 {
-        let mut rest = &record[1..];
-        let [seed] = numbers(&mut rest, [8]);
+        let [_kind, seed] = Stream(record).numbers([1, 8]);
         seed
     }
 
@@ -102,9 +101,8 @@ impl Head {
 
     /// The seconds and the slices of its window.
     pub fn window(self, record: &[u8]) -> Option<(u64, u64)> {
-        let mut rest = record.get(29..)?;
-        (self == Self::WindowedFilter)
-            .then(|| Some((number(&mut rest, 4)?, number(&mut rest, 1)?)))?
+        let mut rest = Stream(record.get(29..)?);
+        (self == Self::WindowedFilter).then(|| Some((rest.number(4)?, rest.number(1)?)))?
     }
 
     /// Bits of payload of an entry.
@@ -119,13 +117,13 @@ impl Head {
 
     /// The error rate of a table behind `sub_filters` sub-filters, if there can be one.
     fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
-        let mut rest = &record[9..];
-        let [error_rate, _capacity] = numbers(&mut rest, [8, 8]);
+        let mut rest = Stream(&record[9..]);
+        let [error_rate, _capacity] = rest.numbers([8, 8]);
         let error_rate = f64::from_bits(error_rate);
         if self != Self::Filter {
             return Some(error_rate);
         }
-        let grows = number(&mut rest, 4) != Some(0);
+        let grows = rest.number(4) != Some(0);
         match sub_filters {
             0 => grows.then_some(error_rate),
             _ => Some(error_rate * (1.0 - 2.0 / 3.0)),

@@ -11,6 +11,9 @@ pub use file::chunks_of_file;
 pub use head::Head;
 
 use super::cuckoo::Slots;
+use super::layers::Description;
+use super::stream::Stream;
+use super::written;
 use page::Page;
 use state::State;
 use std::collections::BTreeMap;
@@ -55,7 +58,7 @@ struct Frame<'a> {
     next: u64,
     /// The hash of the head record.
     identity: u64,
-    records: &'a [u8],
+    records: Stream<'a>,
 }
 
 impl<'a> Frame<'a> {
@@ -64,13 +67,13 @@ impl<'a> Frame<'a> {
             return None;
         }
         let (body, checksum) = chunk.split_last_chunk::<CHECKSUM_BYTES>()?;
-        let mut rest = body;
-        let (magic, version) = (bytes(&mut rest, 3)?, number(&mut rest, 1)?);
-        let (start, next) = (number(&mut rest, 8)?, number(&mut rest, 8)?);
-        if version != VERSION.into() || bytes(&mut rest, FILLER_BYTES)? != filler() {
+        let mut rest = Stream(body);
+        let (magic, version) = (rest.take(3)?, rest.number(1)?);
+        let (start, next) = (rest.number(8)?, rest.number(8)?);
+        if version != VERSION.into() || rest.take(FILLER_BYTES)? != filler() {
             return None;
         }
-        let frame = Self { start, next, identity: number(&mut rest, 8)?, records: rest };
+        let frame = Self { start, next, identity: rest.number(8)?, records: rest };
         (magic == MAGIC && *checksum == xxh3_64(body).to_le_bytes()).then_some(frame)
     }
 }
@@ -105,17 +108,15 @@ impl SubFilter {
         if let Some(slots) = self.slots() {
             return slots.number().next_multiple_of(8);
         }
-        let mut fields = self.header.as_slice();
         if self.header[0] == 2 {
-            let mut bits = &self.header[29..37];
-            let [bits] = numbers(&mut bits, [8]);
+            let [bits] = Stream(&self.header[29..]).numbers([8]);
             // Arrays of more than a page are kept in whole lines.
             return match bits {
                 0..=32_768 => bits.next_multiple_of(64) / 8,
                 _ => bits.next_multiple_of(512) / 8,
             };
         }
-        let [_, sub_bitmap_bits, _, num_sub_bitmaps] = numbers(&mut fields, [1, 4, 4, 8]);
+        let [_, sub_bitmap_bits, _, num_sub_bitmaps] = Stream(&self.header).numbers([1, 4, 4, 8]);
         sub_bitmap_bits * num_sub_bitmaps / 8
     }
 
@@ -131,19 +132,19 @@ impl SubFilter {
 
     /// The length of a sub-bitmap in bytes, if there are several.
     fn sub_bitmap_bytes(&self) -> Option<usize> {
-        let mut fields = self.header.as_slice();
+        let mut fields = Stream(&self.header);
         let [layout, bits, _, sub_bitmaps] =
-            [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap_or(0));
+            [1, 4, 4, 8].map(|width| fields.number(width).unwrap_or(0));
         (layout == 1 && sub_bitmaps > 1).then_some(bits as usize / 8)
     }
 
     /// The data of a whole segment of `len` bytes from that of a sparse one.
-    fn whole(&self, mut sparse: &[u8], len: usize) -> Option<Vec<u8>> {
+    fn whole(&self, mut sparse: Stream<'_>, len: usize) -> Option<Vec<u8>> {
         let sub_bitmap = self.sub_bitmap_bytes()?;
         let (mut whole, mut first) = (vec![0; len], 0);
-        while !sparse.is_empty() {
-            let at = number(&mut sparse, 2)? as usize;
-            let data = bytes(&mut sparse, sub_bitmap)?;
+        while !sparse.0.is_empty() {
+            let at = sparse.number(2)? as usize;
+            let data = sparse.take(sub_bitmap)?;
             if at < first {
                 return None;
             }
@@ -161,18 +162,11 @@ impl SubFilter {
         let touched: Vec<(u16, &[u8])> = touched.collect();
         let is_dense = touched.get(63).is_some_and(|(number, _)| *number == 63);
         let is_sparse = !is_dense && touched.len() * (2 + sub_bitmap) < data.len();
-        let mut record = vec![if is_sparse { 12 } else { 3 }];
-        record.extend((index as u32).to_le_bytes());
-        record.extend(segment.to_le_bytes());
-        let mut sparse = Vec::new();
-        for (number, bytes) in touched {
-            sparse.extend(number.to_le_bytes());
-            sparse.extend(bytes);
-        }
-        let data = if is_sparse { &sparse } else { data };
-        record.extend((data.len() as u32).to_le_bytes());
-        record.extend(data);
-        record
+        let sparse = touched.iter().flat_map(|(at, bytes)| [&at.to_le_bytes(), *bytes].concat());
+        let data = if is_sparse { sparse.collect() } else { data.to_vec() };
+        let kind = if is_sparse { 12 } else { 3 };
+        let head = [kind, index as u64, segment, data.len() as u64];
+        [written([1, 4, 8, 4], head), data].concat()
     }
 
     /// Takes a segment. Bits are set where they were clear; slots replace those that were there.
@@ -224,20 +218,14 @@ impl Chain {
 
     /// Takes the next chunk, if it is valid and due. Returns whether it was.
     pub fn take(&mut self, chunk: &[u8]) -> bool {
-        match self.clone().with(chunk) {
-            Some(chain) => {
-                *self = chain;
-                true
-            }
-            None => false,
-        }
+        self.clone().with(chunk).map(|chain| *self = chain).is_some()
     }
 
     fn with(mut self, chunk: &[u8]) -> Option<Self> {
         let Frame { start, next, identity, records: mut rest } = Frame::read(chunk)?;
         if self.head.is_empty() {
-            let len = self.kind.num_bytes(rest);
-            self.head = bytes(&mut rest, len)?.to_vec();
+            let len = self.kind.num_bytes(rest.0);
+            self.head = rest.take(len)?.to_vec();
             if start != 0 || !self.kind.is_good(&self.head) {
                 return None;
             }
@@ -255,17 +243,17 @@ impl Chain {
         let (mut last_segment, mut end, mut state) = (None, None, None);
         let first_path = start.saturating_sub(TABLE) << PATH_SHIFT;
         let (mut run, mut end_of_table) = (Run::default(), None);
-        while !rest.is_empty() {
+        while !rest.0.is_empty() {
             if end.is_some() {
                 return None;
             }
-            match (number(&mut rest, 1)?, &mut self.table) {
+            match (rest.number(1)?, &mut self.table) {
                 (2, None) if came < self.kind.most_sub_filters() => {
                     let len = self.kind.sub_filter_bytes();
-                    if number(&mut rest, 4)? != came as u64 {
+                    if rest.number(4)? != came as u64 {
                         return None;
                     }
-                    let header = bytes(&mut rest, len)?.to_vec();
+                    let header = rest.take(len)?.to_vec();
                     let is_good = match self.kind {
                         Head::Filter => is_good_sub_filter(&header),
                         Head::Foreign => is_good_layer(&header),
@@ -281,14 +269,14 @@ impl Chain {
                     self.sub_filters.push(SubFilter { header, segments: BTreeMap::new() });
                 }
                 (kind @ (3 | 12), None) => {
-                    let (index, segment) = (number(&mut rest, 4)?, number(&mut rest, 8)?);
-                    let len = number(&mut rest, 4)?;
-                    let data = bytes(&mut rest, len as usize)?;
+                    let (index, segment) = (rest.number(4)?, rest.number(8)?);
+                    let len = rest.number(4)?;
+                    let data = rest.take(len as usize)?;
                     let sub_filter = self.sub_filters.get_mut(index as usize)?;
                     let segment_bytes = sub_filter.segment_bytes(segment)? as usize;
                     let whole = match kind {
                         3 => data.to_vec(),
-                        _ => sub_filter.whole(data, segment_bytes)?,
+                        _ => sub_filter.whole(Stream(data), segment_bytes)?,
                     };
                     if whole.len() != segment_bytes || last_segment >= Some((index, segment)) {
                         return None;
@@ -297,10 +285,10 @@ impl Chain {
                     sub_filter.take(segment, &whole);
                 }
                 (5, None) if grown.is_empty() => {
-                    let error_rate = f64::from_bits(number(&mut rest, 8)?);
+                    let error_rate = f64::from_bits(rest.number(8)?);
                     let payload_bits = self.kind.payload_bits(&self.head);
                     if !self.kind.is_table_rate(&self.head, came, error_rate)
-                        || number(&mut rest, 1)? != payload_bits
+                        || rest.number(1)? != payload_bits
                     {
                         return None;
                     }
@@ -312,18 +300,18 @@ impl Chain {
                     state = Some(State::read(&mut rest, window, payload_bits)?);
                 }
                 (6, Some(table)) => {
-                    let len = number(&mut rest, 2)?;
-                    let page = Page::read(bytes(&mut rest, len as usize)?, table.payload_bits)?;
+                    let len = rest.number(2)?;
+                    let page = Page::read(rest.take(len as usize)?, table.payload_bits)?;
                     run.push(run.next(first_path)?, page)?;
                 }
                 (7, Some(_)) if end_of_table.is_none() => {
-                    end_of_table = Some(number(&mut rest, 8)?);
-                    self.removed = number(&mut rest, 8)?;
+                    end_of_table = Some(rest.number(8)?);
+                    self.removed = rest.number(8)?;
                     if matches!(self.kind, Head::Filter | Head::Foreign) && self.removed != 0 {
                         return None;
                     }
                 }
-                (4, _) => end = Some((number(&mut rest, 8)?, number(&mut rest, 4)? as usize)),
+                (4, _) => end = Some((rest.number(8)?, rest.number(4)? as usize)),
                 _ => return None,
             }
         }
@@ -386,8 +374,7 @@ impl Chain {
         };
         let mut segments_before = 0;
         for (index, sub_filter) in self.sub_filters.iter().enumerate() {
-            records.push(2);
-            records.extend((index as u32).to_le_bytes());
+            records.extend(written([1, 4], [2, index as u64]));
             records.extend(&sub_filter.header);
             for (segment, data) in &sub_filter.segments {
                 records.extend(sub_filter.segment_record(index, *segment, data));
@@ -417,21 +404,17 @@ impl Chain {
         let Some(table) = &self.table else {
             return Vec::new();
         };
-        let mut record = vec![5];
-        record.extend(table.error_rate.to_le_bytes());
-        record.push(self.kind.payload_bits(&self.head) as u8);
+        let payload_bits = self.kind.payload_bits(&self.head);
+        let mut record = written([1, 8, 1], [5, table.error_rate.to_bits(), payload_bits]);
         record.extend(self.state.iter().flat_map(State::record));
         let mut records = Vec::new();
         let nexts = table.pages.keys().skip(1);
         let nexts = nexts.map(|path| Some(TABLE + (path >> PATH_SHIFT)));
         for (page, next) in table.pages.values().zip(nexts.chain([None])) {
-            record.push(6);
-            record.extend((page.bytes.len() as u16).to_le_bytes());
+            record.extend(written([1, 2], [6, page.bytes.len() as u64]));
             record.extend(&page.bytes);
             if next.is_none() {
-                record.push(7);
-                record.extend(table.items.to_le_bytes());
-                record.extend(self.removed.to_le_bytes());
+                record.extend(written([1, 8, 8], [7, table.items, self.removed]));
             }
             records.push((next, std::mem::take(&mut record)));
         }
@@ -457,10 +440,7 @@ impl Chain {
 
     fn end_record(&self) -> Vec<u8> {
         let (due, loaded) = self.loading.unwrap_or_default();
-        let mut record = vec![4];
-        record.extend(due.to_le_bytes());
-        record.extend((loaded as u32).to_le_bytes());
-        record
+        written([1, 8, 4], [4, due, loaded as u64])
     }
 }
 
@@ -478,20 +458,12 @@ pub fn path_of(item: &[u8], seed: u64) -> u64 {
 
 /// What comes before the hash of the head record.
 pub fn start_of_chunk(start: u64, next: u64) -> Vec<u8> {
-    let mut chunk = MAGIC.to_vec();
-    chunk.push(VERSION);
-    chunk.extend(start.to_le_bytes());
-    chunk.extend(next.to_le_bytes());
-    chunk.extend(filler());
-    chunk
+    [MAGIC, &written([1, 8, 8], [VERSION.into(), start, next]), &filler()].concat()
 }
 
 fn chunk(start: u64, next: u64, identity: u64, records: &[u8]) -> Vec<u8> {
-    let mut chunk = start_of_chunk(start, next);
-    chunk.extend(identity.to_le_bytes());
-    chunk.extend(records);
-    chunk.extend([0; CHECKSUM_BYTES]);
-    sealed(&chunk)
+    let start = start_of_chunk(start, next);
+    sealed(&[start.as_slice(), &identity.to_le_bytes(), records, &[0; CHECKSUM_BYTES]].concat())
 }
 
 /// The first powers of G that fill the filler.
@@ -511,9 +483,8 @@ pub fn sealed(chunk: &[u8]) -> Vec<u8> {
 }
 
 fn is_good_sub_filter(header: &[u8]) -> bool {
-    let mut rest = header;
     let [layout, bits, hashes, number_of_sub_bitmaps, capacity, error_rate, guard_limit, items] =
-        numbers(&mut rest, [1, 4, 4, 8, 8, 8, 8, 8]);
+        Stream(header).numbers([1, 4, 4, 8, 8, 8, 8, 8]);
     let error_rate = f64::from_bits(error_rate);
     let one = number_of_sub_bitmaps == 1 && bits % 64 == 0 && (64..=524_288).contains(&bits);
     let many = bits.is_power_of_two()
@@ -530,36 +501,9 @@ fn is_good_sub_filter(header: &[u8]) -> bool {
 }
 
 fn is_good_layer(header: &[u8]) -> bool {
-    let mut rest = header;
-    let [layout, entries, error_rate, hashes, bits_per_item, bits, n2, _items] =
-        numbers(&mut rest, [1, 8, 8, 4, 8, 8, 1, 8]);
+    let [layout, entries, error_rate, hashes, bits_per_item, bits, n2, items] =
+        Stream(header).numbers([1, 8, 8, 4, 8, 8, 1, 8]);
     let [error_rate, bits_per_item] = [error_rate, bits_per_item].map(f64::from_bits);
-    layout == 2
-        && entries >= 1
-        && error_rate > 0.0
-        && error_rate < 1.0
-        && bits_per_item > 0.0
-        && (LN_2 * bits_per_item).ceil() == hashes as f64
-        && (1..=1076).contains(&hashes)
-        && (1..=1 << 47).contains(&bits)
-        && (n2 == 0 || n2 < 64 && 1 << n2 <= bits)
-}
-
-fn bytes<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
-    let (bytes, after) = rest.split_at_checked(len)?;
-    *rest = after;
-    Some(bytes)
-}
-
-/// The little-endian numbers of `widths` bytes at the start of `rest`.
-///
-/// # Panics
-/// If `rest` is shorter: the length of a record was checked when it was cut out.
-pub(super) fn numbers<const N: usize>(rest: &mut &[u8], widths: [usize; N]) -> [u64; N] {
-    widths.map(|width| number(rest, width).expect("a record of its kind's length"))
-}
-
-/// A little-endian number of `width` bytes.
-pub(super) fn number(rest: &mut &[u8], width: usize) -> Option<u64> {
-    bytes(rest, width).map(super::number)
+    let layer = Description { entries, error_rate, hashes, bits_per_item, bits, n2, items };
+    layout == 2 && layer.is_good()
 }

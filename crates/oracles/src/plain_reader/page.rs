@@ -1,8 +1,8 @@
 //! A page of a table: [A page](../../../../docs/format.md#a-page).
 
-use super::{bytes, number};
+use crate::stream::Stream;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     pub depth: u32,
     /// As it is written. Each page has one form.
@@ -25,14 +25,7 @@ impl Page {
     pub fn empty(depth: u32) -> Self {
         let mut bytes = vec![depth as u8, EMPTY as u8];
         bytes.resize(15, 0);
-        Self {
-            depth,
-            bytes,
-            is_saturated: false,
-            payload: 0,
-            marks: Vec::new(),
-            surplus: Vec::new(),
-        }
+        Self { depth, bytes, ..Self::default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -80,15 +73,15 @@ impl Page {
 
     /// The page of these bytes, all of them, whose entries have this many bits of payload.
     pub fn read(page: &[u8], payload_bits: u64) -> Option<Self> {
-        let mut rest = page;
-        let [depth, kind] = [number(&mut rest, 1)?, number(&mut rest, 1)?];
+        let mut rest = Stream(page);
+        let [depth, kind] = [rest.number(1)?, rest.number(1)?];
         if depth > 51 {
             return None;
         }
         let read = match kind {
             EMPTY | SATURATED => {
                 let is_saturated = kind == SATURATED;
-                let payload = if is_saturated { number(&mut rest, 1)? } else { 0 };
+                let payload = if is_saturated { rest.number(1)? } else { 0 };
                 if payload >= 1 << payload_bits {
                     return None;
                 }
@@ -99,12 +92,17 @@ impl Page {
         };
         let is_whole = kind == ENTRIES || page.len() == 15;
         // What is left is filler.
-        (is_whole && rest.iter().all(|byte| *byte == 0)).then_some(read)
+        (is_whole && rest.0.iter().all(|byte| *byte == 0)).then_some(read)
     }
 
     /// All but the filler, which must be as long as it is.
-    fn with_entries(depth: u64, rest: &mut &[u8], page: &[u8], payload_bits: u64) -> Option<Self> {
-        let mut field = |width| number(rest, width);
+    fn with_entries(
+        depth: u64,
+        rest: &mut Stream<'_>,
+        page: &[u8],
+        payload_bits: u64,
+    ) -> Option<Self> {
+        let mut field = |width| rest.number(width);
         let (bucket_bits, slot_bits, lines) = (field(1)?, field(1)?, field(1)?);
         let (entries, counters) = (field(2)?, field(2)?);
         let longest = (bucket_bits + slot_bits).checked_sub(1)?;
@@ -119,7 +117,7 @@ impl Page {
         let buckets = 1u64 << bucket_bits;
         let whole_bits = slot_bits + payload_bits;
         let packed_bits = buckets + entries + entries * whole_bits;
-        let packed = bytes(rest, packed_bits.div_ceil(8) as usize)?;
+        let packed = rest.take(packed_bits.div_ceil(8) as usize)?;
         let bit = |n: u64| u64::from(packed[n as usize / 8] >> (n % 8) & 1);
         if (packed_bits..packed.len() as u64 * 8).any(|n| bit(n) == 1) {
             return None;
@@ -153,7 +151,7 @@ impl Page {
 
         let mut surplus = Vec::new();
         for _ in 0..counters {
-            let (mark, copies) = (number(rest, 8)?, number(rest, 4)?);
+            let (mark, copies) = (rest.number(8)?, rest.number(4)?);
             let is_full = marks.iter().filter(|there| **there == mark).count() == 3;
             let is_next = surplus.last().is_none_or(|(last, _)| *last < mark);
             if copies == 0 || !is_full || !is_next {
@@ -162,20 +160,14 @@ impl Page {
             surplus.push((mark, copies));
         }
         let memory = 256 + 64 * lines + 8 * entries + 16 * counters;
-        let without_filler = page.len() - rest.len();
+        let without_filler = page.len() - rest.0.len();
         let len = without_filler.max(memory.div_ceil(18) as usize);
         let lines_of_entries = lines.checked_sub(counters.div_ceil(4))?;
         if page.len() != len || lines > 128 || !fit(&own, lines_of_entries, whole_bits) {
             return None;
         }
-        Some(Self {
-            depth: depth as u32,
-            bytes: page.to_vec(),
-            is_saturated: false,
-            payload: 0,
-            marks,
-            surplus,
-        })
+        let (depth, bytes) = (depth as u32, page.to_vec());
+        Some(Self { depth, bytes, marks, surplus, ..Self::default() })
     }
 }
 

@@ -1,7 +1,8 @@
 //! The state of a windowed filter: [Time](../../../../docs/format.md#time).
 
-use super::number;
 use super::table::{Run, Table};
+use crate::stream::Stream;
+use crate::written;
 use std::collections::BTreeMap;
 
 const NONE: u64 = 255;
@@ -20,11 +21,15 @@ pub struct State {
 impl State {
     /// Reads the state record after its kind, of a filter with a window of `seconds` in `n` slices
     /// and with `payload_bits` bits of payload.
-    pub fn read(rest: &mut &[u8], (seconds, n): (u64, u64), payload_bits: u64) -> Option<Self> {
-        let [latest, dead, sweeping, swept] = [8, 2, 2, 8].map(|width| number(rest, width));
+    pub fn read(
+        rest: &mut Stream<'_>,
+        (seconds, n): (u64, u64),
+        payload_bits: u64,
+    ) -> Option<Self> {
+        let [latest, dead, sweeping, swept] = [8, 2, 2, 8].map(|width| rest.number(width));
         let (latest, dead, sweeping, swept) = (latest?, dead?, sweeping?, swept?);
         let slices: Option<Vec<_>> =
-            (0..=n).map(|_| Some((number(rest, 1)?, number(rest, 8)?))).collect();
+            (0..=n).map(|_| Some((rest.number(1)?, rest.number(8)?))).collect();
         let slices = slices?;
         let current = u128::from(latest) * u128::from(n) / (u128::from(seconds) * 1000);
         let is_good_slice = |(place, (payload, items)): (usize, &(u64, u64))| {
@@ -52,16 +57,10 @@ impl State {
     }
 
     pub fn record(&self) -> Vec<u8> {
-        let mut record = vec![11];
-        record.extend(self.latest.to_le_bytes());
-        record.extend((self.dead as u16).to_le_bytes());
-        record.extend((self.sweeping as u16).to_le_bytes());
-        record.extend(self.swept.to_le_bytes());
-        for (payload, items) in &self.slices {
-            record.push(*payload as u8);
-            record.extend(items.to_le_bytes());
-        }
-        record
+        let head = [11, self.latest, self.dead, self.sweeping, self.swept];
+        let slices = self.slices.iter().map(|(payload, items)| [*payload, *items]);
+        let slices = slices.flat_map(|slice| written([1, 8], slice));
+        written([1, 8, 2, 2, 8], head).into_iter().chain(slices).collect()
     }
 
     /// Whether the sweep has left none of its payloads in the pages that it has passed.
