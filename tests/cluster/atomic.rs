@@ -160,8 +160,7 @@ fn create_filters(db: &mut Connection) {
             _ if key.contains("busy") => ("0.001 50", 0),
             _ => ("0.01 100", 1000),
         };
-        let reserve = family.command("RESERVE");
-        db.run(&format!("{reserve} {key} {parameters} SEED {number:016x}"));
+        family.reserve_with(db, &key, &format!("{parameters} SEED {number:016x}"));
         family.add_items(db, &key, 0..items);
     }
     db.run("SET {m}:text text");

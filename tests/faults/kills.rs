@@ -18,8 +18,7 @@ const BETWEEN_KILLS: u64 = 200;
 
 fn reserve(db: &mut Connection) -> [(Family, &'static str); 4] {
     FILTERS.map(|(family, key, parameters)| {
-        let reserve = family.command("RESERVE");
-        db.run(&format!("{reserve} {key} {parameters}"));
+        family.reserve_with(db, key, parameters);
         (family, key)
     })
 }
@@ -69,12 +68,12 @@ fn a_kill_with_appendfsync_everysec_costs_each_writer_at_most_its_last_items() {
         let family = Family::by_turns(kill);
         // With an error rate of 10^-9 a lost item does not look present.
         let parameters = match family {
-            Family::Bloom => "k 0.000000001 100",
-            Family::Counting => "k 100 ERROR 0.000000001",
+            Family::Bloom => "0.000000001 100",
+            Family::Counting => "100 ERROR 0.000000001",
         };
         let mut db = server.connect();
         db.run("DEL k");
-        db.run(&format!("{} {parameters}", family.command("RESERVE")));
+        family.reserve_with(&mut db, "k", parameters);
         let pace = Pace { pause: Duration::from_millis(2), ..Pace::default() };
         let mut writers = Writers::start(server.port(), &[(family, "k")], pace);
         eventually("enough items are in", || writers.slowest() > BETWEEN_KILLS);

@@ -53,7 +53,7 @@ fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
         "lazyfree-lazy-server-del yes",
     ])
     .with_client();
-    let baseline = db.info_number("bf", "bf_bytes_held");
+    let baseline = db.bytes_held();
     for ((family, creation, items), deletion) in FILTERS.into_iter().flat_map(|filter| {
         let deletions = ["UNLINK k", "PEXPIRE k 1", "RENAME small k", "FLUSHALL ASYNC"];
         deletions.map(|deletion| (filter, deletion))
@@ -69,7 +69,7 @@ fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
             pending == 0 && db.info_number("memory", "lazyfreed_objects") > before
         });
         db.run("FLUSHALL");
-        eventually("all memory is returned", || db.info_number("bf", "bf_bytes_held") == baseline);
+        eventually("all memory is returned", || db.bytes_held() == baseline);
     }
 }
 
@@ -153,7 +153,7 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
             "{}" => {}
             copied => drop(db.run(&format!("COPY {copied} {key}"))),
         }
-        let held = db.info_number("bf", "bf_bytes_held");
+        let held = db.bytes_held();
         let first = 10_000_000;
         let command = with_items(&head, first..first + items);
         // More than the words of the command take, less than they and what it adds.
@@ -165,7 +165,7 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
         let reply = db.call(command);
         let kept = answered_before_the_limit(&reply);
         assert!((64..items).contains(&kept), "{head}: {kept} of {items}");
-        let taken = db.info_number("bf", "bf_bytes_held") - held;
+        let taken = db.bytes_held() - held;
         assert!(taken >= 4 << 20 && taken < room + RATION, "{head}: {taken} bytes");
         eventually("the server is near its limit", || {
             db.info_number("memory", "used_memory") < most + RATION

@@ -107,7 +107,7 @@ fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() 
         let chunks = family.scan_dump(&mut db, "k");
         assert!(chunks.len() > 1, "{reserve}");
         let payload = db.dump("k");
-        let held = db.info_number("bf", "bf_bytes_held");
+        let held = db.bytes_held();
         db.run(&format!("CONFIG SET bf.inject-refusal-from {BLOCKS_FROM}"));
         for (iterator, bytes) in &chunks {
             let exists = db.ask("EXISTS l");
@@ -132,7 +132,7 @@ fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() 
             allow_blocks(&mut db, i64::MAX as u64);
             assert!(restored.starts_with('-'), "{blocks}");
         }
-        assert_eq!(db.info_number("bf", "bf_bytes_held"), held, "{reserve}");
+        assert_eq!(db.bytes_held(), held, "{reserve}");
         allow_blocks(&mut db, 0);
         assert_eq!(db.dump("k"), payload);
         let dump = format!("{} k 0", family.command("SCANDUMP"));

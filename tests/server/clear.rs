@@ -57,13 +57,11 @@ fn the_memory_of_a_large_filter_is_given_back() {
     let (_server, mut db) = Server::start().with_client();
     for (name, reserve) in [("BF", "BF.RESERVE k 0.01 1000000"), ("CF", "CF.RESERVE k 100")] {
         db.run(reserve);
-        let empty = db.info_number("bf", "bf_bytes_held");
+        let empty = db.bytes_held();
         family(name).add_items(&mut db, "k", 0..100_000);
-        assert!(db.info_number("bf", "bf_bytes_held") > empty + 100_000);
+        assert!(db.bytes_held() > empty + 100_000);
         db.run(&format!("{name}.CLEAR k"));
-        eventually("the memory is free", || {
-            db.info_number("bf", "bf_bytes_held") <= empty + 10_000
-        });
+        eventually("the memory is free", || db.bytes_held() <= empty + 10_000);
         db.run("DEL k");
     }
 }

@@ -83,13 +83,12 @@ fn redis_rs_dumps_and_loads() {
 }
 
 #[test]
-fn redis_py_works_in_resp2() {
-    run_redis_py("2");
-}
-
-#[test]
-fn redis_py_works_in_resp3() {
-    run_redis_py("3");
+fn redis_py_works_in_both_protocols() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
+    for protocol in ["2", "3"] {
+        let server = Server::strict(&[]);
+        run_python(&[script, &server.port().to_string(), protocol]);
+    }
 }
 
 fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) {
@@ -100,12 +99,6 @@ fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) 
         let mut db = connected.expect("a connection");
         conversation(&mut db).unwrap_or_else(|error| panic!("{protocol}: {error}"));
     }
-}
-
-fn run_redis_py(protocol: &str) {
-    let server = Server::strict(&[]);
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
-    run_python(&[script, &server.port().to_string(), protocol]);
 }
 
 /// What Python with redis-py prints.

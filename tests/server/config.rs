@@ -104,16 +104,21 @@ fn values_at_the_ends_of_the_ranges_are_taken_and_bad_ones_are_refused() {
         ("cf.initial-size", ["1", "1099511627776"], "0 -1 1.5 1099511627777"),
     ] {
         for spelling in spellings(&server, name) {
-            for value in ends {
-                db.run(&format!("CONFIG SET {spelling} {value}"));
-                assert_eq!(setting(&mut db, &spelling), value);
-            }
-            for value in bad.split(' ') {
-                let reply = db.ask(&format!("CONFIG SET {spelling} {value}"));
-                assert!(reply.starts_with("-ERR "), "{spelling} {value}: {reply}");
-                assert_eq!(setting(&mut db, &spelling), ends[1]);
-            }
+            assert_range(&mut db, &spelling, ends, bad);
         }
+    }
+}
+
+/// The values at both ends are taken, and the bad ones refused.
+pub fn assert_range(db: &mut Connection, name: &str, ends: [&str; 2], bad: &str) {
+    for value in ends {
+        db.run(&format!("CONFIG SET {name} {value}"));
+        assert_eq!(setting(db, name), value);
+    }
+    for value in bad.split(' ') {
+        let reply = db.ask(&format!("CONFIG SET {name} {value}"));
+        assert!(reply.starts_with("-ERR "), "{name} {value}: {reply}");
+        assert_eq!(setting(db, name), ends[1]);
     }
 }
 

@@ -98,8 +98,7 @@ fn the_same_commands_still_make_the_same_bits() {
     let (_server, mut db) = Server::start().with_client();
     for golden in [FIXED, TABLE, BLOOM_AND_TABLE, COUNTING] {
         let (key, family) = (golden.key, golden.family);
-        let reserve = family.command("RESERVE");
-        db.run(&format!("{reserve} {key} {}", golden.parameters));
+        family.reserve_with(&mut db, key, golden.parameters);
         family.add_items(&mut db, key, 0..golden.items);
         if family == Family::Counting {
             family.add_items(&mut db, key, 200..300);

@@ -1,11 +1,10 @@
 //! A filter as an ordinary key: the server's own commands, events, transactions and scripts.
 
-use splitbloom_harness::{eventually, Connection, Family, Server};
+use splitbloom_harness::{eventually, words, Family, Server};
 
 #[test]
 fn each_family_has_a_type_of_its_own() {
-    let server = Server::start();
-    server.connect().converse(&[
+    Server::start().connect().converse(&[
         ("BF.ADD k a", ":1"),
         ("CF.ADD c a", ":1"),
         ("SET text a", "+OK"),
@@ -19,13 +18,36 @@ fn each_family_has_a_type_of_its_own() {
 }
 
 #[test]
+fn items_and_keys_can_be_any_bytes() {
+    let (_server, mut db) = Server::strict(&[]).with_client();
+    let long = vec![b'x'; 1 << 20];
+    let items: [&[u8]; 8] = [b"", b"\0", b"\0\0", b"a\0", b"a\r\nb", b"\xff\xfe", b" ", &long];
+    for (family, conversation) in [
+        (Family::Bloom, "EXISTS 0 ADD 1 ADD 0 MEXISTS 1 EXISTS 1"),
+        (Family::Counting, "EXISTS 0 ADD 1 COUNT 1 ADDNX 0 DEL 1 EXISTS 0"),
+    ] {
+        db.run("FLUSHALL");
+        for key in [b"".as_slice(), b"\0", b"SEED", b"a\r\nb"] {
+            for item in items {
+                for step in words(conversation).chunks(2) {
+                    let command = family.command(&String::from_utf8_lossy(&step[0]));
+                    let reply = db.call([command.as_bytes(), key, item]).to_string();
+                    let reply = reply.trim_matches(['[', ']', ':']);
+                    assert_eq!(reply.as_bytes(), step[1], "{command}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn every_kind_of_deletion_returns_the_memory() {
     let (_server, mut db) = Server::start().with_client();
     let text = {
         db.run("SET text a");
         db.line("DUMP text").bytes().to_vec()
     };
-    let baseline = held(&mut db);
+    let baseline = db.bytes_held();
     for lines in [
         &["DEL k l"][..],
         &["UNLINK k l"],
@@ -41,7 +63,7 @@ fn every_kind_of_deletion_returns_the_memory() {
             family.add_items(&mut db, key, 0..20_000);
         }
         assert_eq!(db.info_number("bf", "bf_filters"), 2, "{lines:?}");
-        assert!(held(&mut db) > baseline + 40_000, "{lines:?}");
+        assert!(db.bytes_held() > baseline + 40_000, "{lines:?}");
         for line in lines {
             match line.strip_prefix("RESTORE ") {
                 None => drop(db.run(line)),
@@ -51,7 +73,7 @@ fn every_kind_of_deletion_returns_the_memory() {
             }
         }
         eventually(lines[0], || {
-            db.info_number("bf", "bf_filters") == 0 && held(&mut db) == baseline
+            db.info_number("bf", "bf_filters") == 0 && db.bytes_held() == baseline
         });
         db.run("FLUSHALL");
     }
@@ -109,8 +131,4 @@ fn the_version_is_that_of_cargo_toml_as_text_and_as_a_number() {
         ours.expect("the module is loaded").field("ver").integer(),
         10_000 * numbers[0] + 100 * numbers[1] + numbers[2]
     );
-}
-
-fn held(db: &mut Connection) -> i64 {
-    db.info_number("bf", "bf_bytes_held")
 }

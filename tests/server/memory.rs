@@ -1,7 +1,7 @@
 //! What a filter costs: MEMORY USAGE tells the truth, and the bits per item are those of the
 //! design.
 
-use splitbloom_harness::{add_items, item, missing_items, Connection, Server};
+use splitbloom_harness::{add_items, item, missing_items, Server};
 
 const MILLION: u64 = 1_000_000;
 /// So that a filter has one size.
@@ -74,20 +74,19 @@ fn used_memory(server: &Server) -> i64 {
 fn a_copy_takes_memory_only_where_one_of_the_two_changes() {
     const SEGMENT: i64 = 64 << 10;
     let (_server, mut db) = Server::start().with_client();
-    let held = |db: &mut Connection| db.info_number("bf", "bf_bytes_held");
     // 64 MiB, a thousand segments, with items in each sub-bitmap.
     db.run("BF.RESERVE k 0.000000001 12000000 NONSCALING");
     add_items(&mut db, "k", 0..200_000);
-    let (alone, digest) = (held(&mut db), db.digest("k"));
+    let (alone, digest) = (db.bytes_held(), db.digest("k"));
     assert!(alone > 1000 * SEGMENT);
     assert_eq!(db.ask("COPY k copy"), ":1");
-    let both = held(&mut db);
+    let both = db.bytes_held();
     assert!(both - alone < alone / 100, "{} bytes", both - alone);
 
     assert_eq!(add_items(&mut db, "copy", 0..200_000), 0);
-    assert_eq!(held(&mut db), both, "what is there changes nothing");
+    assert_eq!(db.bytes_held(), both, "what is there changes nothing");
     assert_eq!(add_items(&mut db, "copy", 200_000..200_100), 100);
-    let changed = (held(&mut db) - both) / SEGMENT;
+    let changed = (db.bytes_held() - both) / SEGMENT;
     assert!((80..=100).contains(&changed), "{changed} segments");
     assert_eq!(add_items(&mut db, "k", 300_000..300_100), 100);
     assert_eq!(missing_items(&mut db, "copy", 0..200_100), 0);
@@ -96,7 +95,7 @@ fn a_copy_takes_memory_only_where_one_of_the_two_changes() {
     let (digest, of_copy) = (db.digest("k"), db.digest("copy"));
     db.run("DEBUG RELOAD");
     assert_eq!((db.digest("k"), db.digest("copy")), (digest, of_copy));
-    assert!(held(&mut db) > 2 * alone - alone / 100, "nothing is common after a load");
+    assert!(db.bytes_held() > 2 * alone - alone / 100, "nothing is common after a load");
     db.run("DEL k");
     assert_eq!(missing_items(&mut db, "copy", 0..200_100), 0);
 }

@@ -6,7 +6,9 @@
 
 use splitbloom_harness::kinds::{kinds, Command, Kind, PLACES};
 use splitbloom_harness::samples::{payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
-use splitbloom_harness::{encoded, stopped_server_with_log, words, Options, Primary, Server};
+use splitbloom_harness::{
+    encoded, server_with_log, stopped_server_with_log, words, Options, Primary, Server,
+};
 
 /// Loads a file of which commands are refused.
 const WAY_OUT: &str = "bf.aof-load-damaged yes";
@@ -55,8 +57,7 @@ fn no_file_with_a_damaged_bit_denies_an_item_without_a_word() {
     for (_, _, commands) in each_damaged(&kinds) {
         commands.iter().for_each(|command| file.extend(encoded(command)));
     }
-    let mut server = stopped_server_with_log(tolerant().and_settings(&[WAY_OUT]), &file);
-    server.start_again();
+    let server = server_with_log(tolerant().and_settings(&[WAY_OUT]), &file);
     assert_nothing_is_denied_without_a_word(&server, &kinds, "from the append-only file");
 }
 
@@ -174,8 +175,7 @@ fn a_refusal_in_a_script_in_a_file_is_named_as_such_and_does_not_stop_the_start(
     let command = [b"EVAL", script.as_bytes(), b"1", KEY].map(Vec::from);
     file.extend(encoded(&command));
     file.extend(encoded(words("BF.ADD k later")));
-    let mut server = stopped_server_with_log(Options::default(), &file);
-    server.start_again();
+    let server = server_with_log(Options::default(), &file);
     let line = server.logged("refused bf.loadchunk");
     for words in ["from a script or a module while a file loads", SHOWN] {
         assert!(line.contains(words), "no {words} in {line}");
@@ -224,8 +224,7 @@ fn a_damaged_value_in_a_file_or_a_stream_is_never_without_a_word() {
     }
     let mut file = Vec::new();
     damaged.iter().for_each(|command| file.extend(encoded(command)));
-    let mut server = stopped_server_with_log(tolerant(), &file);
-    server.start_again();
+    let server = server_with_log(tolerant(), &file);
     let replica = Server::with(tolerant());
     let mut primary = Primary::with_empty_replica(&replica);
     damaged.iter().for_each(|command| primary.send(command));

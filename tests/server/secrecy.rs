@@ -108,8 +108,8 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
         let mut db = here.connect();
         for (number, (family, creation, items)) in FILTERS.into_iter().enumerate() {
             let key = format!("k{number}");
-            let reserve = family.command("RESERVE");
-            db.run(&format!("{reserve} {key} {creation} SEED {RANDOM_SEED:016x}"));
+            let parameters = format!("{creation} SEED {RANDOM_SEED:016x}");
+            family.reserve_with(&mut db, &key, &parameters);
             family.add_items(&mut db, &key, 0..items);
             let payload = db.dump(&key);
             let shown = &payload[..payload.len().min(SHOWN_BYTES)];

@@ -1,9 +1,7 @@
 //! What RedisBloom has accepted comes in its stream and its append-only file, and is accepted here.
 
 use crate::module::server;
-use splitbloom_harness::{
-    encoded, stopped_server_with_log, words, Connection, Options, Primary, Server,
-};
+use splitbloom_harness::{encoded, server_with_log, words, Connection, Options, Primary, Server};
 
 /// Commands that RedisBloom accepts (2.8, on Redis 7.4 to 8.6), beyond the limits of new values or
 /// in another form.
@@ -78,8 +76,7 @@ fn a_replica_accepts_what_redisbloom_accepts() {
 fn a_server_starts_from_an_append_only_file_with_what_redisbloom_accepts() {
     let file: Vec<u8> = all().flat_map(|line| encoded(words(line))).collect();
     let options = Options { with_sketches: true, ..Options::default() };
-    let mut server = stopped_server_with_log(options, &file);
-    server.start_again();
+    let server = server_with_log(options, &file);
     assert_all_are_there(&mut server.connect());
 }
 

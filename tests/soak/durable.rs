@@ -41,7 +41,7 @@ pub fn run(seed: u64, end: Instant, counters: &Arc<Counters>, rates: &Arc<Rates>
     let replica = primary.replica_through(link.port(), &REPLICA_SETTINGS);
     let player = |name| Mutex::new(Player::new(name, primary.port(), seed, counters, rates));
     let mut soak = Soak {
-        bytes_without_keys: primary.connect().info_number("bf", "bf_bytes_held"),
+        bytes_without_keys: primary.connect().bytes_held(),
         players: (1..=PLAYERS).map(player).collect(),
         primary,
         replica,
@@ -187,8 +187,7 @@ impl Soak {
         self.primary.connect().run("FLUSHALL");
         self.primary.wait_for(&self.replica);
         let holds_nothing = |db: &mut Connection, bytes| {
-            db.info_number("bf", "bf_filters") == 0
-                && db.info_number("bf", "bf_bytes_held") == bytes
+            db.info_number("bf", "bf_filters") == 0 && db.bytes_held() == bytes
         };
         let mut db = self.primary.connect();
         eventually("all memory is returned", || holds_nothing(&mut db, self.bytes_without_keys));

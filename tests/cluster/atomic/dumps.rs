@@ -31,7 +31,7 @@ fn create(db: &mut Connection, key: &str, kind: usize) -> Family {
             return sample.family;
         }
     };
-    db.run(&format!("{} {key} {parameters}", family.command("RESERVE")));
+    family.reserve_with(db, key, parameters);
     family.add_items(db, key, 0..ITEMS);
     family
 }

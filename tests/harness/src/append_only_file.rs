@@ -42,3 +42,10 @@ pub fn stopped_server_with_log(options: Options, base: &[u8]) -> Server {
     fs::write(folder.join("appendonly.aof.manifest"), manifest).expect("a file");
     server
 }
+
+/// The same, when it has loaded that.
+pub fn server_with_log(options: Options, base: &[u8]) -> Server {
+    let mut server = stopped_server_with_log(options, base);
+    server.start_again();
+    server
+}

@@ -115,6 +115,11 @@ impl Connection {
         text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
     }
 
+    /// What INFO says that all filters take.
+    pub fn bytes_held(&mut self) -> i64 {
+        self.info_number("bf", "bf_bytes_held")
+    }
+
     /// What DUMP returns.
     pub fn dump(&mut self, key: &str) -> Vec<u8> {
         self.call(["DUMP", key]).bytes().to_vec()

@@ -24,10 +24,12 @@ impl Family {
 
     /// Creates a filter that grows, of the default error rate.
     pub fn reserve(self, db: &mut Connection, key: &str) {
-        match self {
-            Family::Bloom => db.run(&format!("BF.RESERVE {key} 0.01 100")),
-            Family::Counting => db.run(&format!("CF.RESERVE {key} 100")),
-        };
+        self.reserve_with(db, key, if self == Family::Bloom { "0.01 100" } else { "100" });
+    }
+
+    /// Creates a filter with these parameters.
+    pub fn reserve_with(self, db: &mut Connection, key: &str, parameters: &str) {
+        db.run(&format!("{} {key} {parameters}", self.command("RESERVE")));
     }
 
     /// How many of the items of these numbers are false negatives; it must always be 0.

@@ -103,7 +103,7 @@ pub fn kinds() -> Vec<Kind> {
         (Family::Bloom, "window", "0.01 100 WINDOW 300000000", 500),
         (Family::Counting, "counting", "100", 500),
     ] {
-        db.run(&format!("{} {key} {parameters}", family.command("RESERVE")));
+        family.reserve_with(&mut db, key, parameters);
         family.add_items(&mut db, key, 0..items);
         kinds.push(Kind::ours(&mut db, family, key, items));
     }

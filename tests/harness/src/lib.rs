@@ -58,7 +58,9 @@ pub mod trial;
 mod wait;
 mod writers;
 
-pub use append_only_file::{commands_in_append_only_file, stopped_server_with_log};
+pub use append_only_file::{
+    commands_in_append_only_file, server_with_log, stopped_server_with_log,
+};
 pub use connection::{encoded, words, Connection};
 pub use crc64::with_fresh_footer;
 pub use dialect::Dialect;

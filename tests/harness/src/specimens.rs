@@ -63,8 +63,7 @@ impl Specimens {
 
     pub fn create(db: &mut Connection) {
         for Specimen { family, key, parameters, items } in SPECIMENS {
-            let reserve = family.command("RESERVE");
-            db.run(&format!("{reserve} {key} {parameters}"));
+            family.reserve_with(db, key, parameters);
             family.add_items(db, key, 0..items);
         }
         let of_copies = Family::Counting;

@@ -6,7 +6,7 @@ use splitbloom_harness::samples::{
     AOF_OF_VALKEY_BLOOM, CUCKOO, FIXED, GROWING, OF_VALKEY_BLOOM, RDB, RDB_OF_VALKEY_BLOOM,
 };
 use splitbloom_harness::{
-    add_items, missing_items, stopped_server_with_log, Connection, Family, Options, Server,
+    add_items, missing_items, server_with_log, Connection, Family, Options, Server,
 };
 use std::fs;
 
@@ -31,9 +31,8 @@ fn dumps_files_and_logs_of_both_modules_load_to_what_they_were() {
         assert_all_are_what_they_were(&mut db);
         // Of commands, and with a preamble.
         for log in [log, &file] {
-            let mut server = stopped_server_with_log(Options::default(), log);
-            server.start_again();
-            assert_all_are_what_they_were(&mut server.connect());
+            let (_server, mut db) = server_with_log(Options::default(), log).with_client();
+            assert_all_are_what_they_were(&mut db);
         }
     }
 }

@@ -186,7 +186,7 @@ pub fn large() -> &'static [Large] {
     LARGE.get_or_init(|| {
         let (_server, mut db) = Server::start().with_client();
         let mut chunks = |family: Family, parameters: &str, items| {
-            db.run(&format!("{} k {parameters}", family.command("RESERVE")));
+            family.reserve_with(&mut db, "k", parameters);
             family.add_items(&mut db, "k", 0..items);
             let chunks = family.scan_dump(&mut db, "k");
             db.run("DEL k");

@@ -7,7 +7,7 @@ use splitbloom_harness::{
 #[test]
 fn filters_of_any_size_and_error_rate_work() {
     let (_server, mut db) = Server::start().with_client();
-    let baseline = db.info_number("bf", "bf_bytes_held");
+    let baseline = db.bytes_held();
     for rate in ["0.999999", "0.5", "0.01", "0.000000001", "1e-300", "5e-324"] {
         for capacity in ["1", "1000000", "1000000000", "1099511627776"] {
             for options in ["", "NONSCALING", "EXPANSION 32768"] {
@@ -21,7 +21,7 @@ fn filters_of_any_size_and_error_rate_work() {
             }
         }
     }
-    eventually("all memory is returned", || db.info_number("bf", "bf_bytes_held") == baseline);
+    eventually("all memory is returned", || db.bytes_held() == baseline);
 }
 
 #[test]

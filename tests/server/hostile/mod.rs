@@ -55,8 +55,7 @@ impl Victim {
     /// Makes it.
     fn create(&self, db: &mut Connection) {
         let Victim { family, .. } = *self;
-        let reserve = family.command("RESERVE");
-        db.run(&format!("{reserve} k {}", self.parameters));
+        family.reserve_with(db, "k", self.parameters);
         family.add_items(db, "k", 0..self.items);
         delete_items(db, "k", self.items - self.deleted..self.items);
         if self.deleted > 0 {
@@ -252,7 +251,7 @@ fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
 /// Runs an attack on a server of its own. Deleting all keys must return all memory.
 fn siege(attack: impl FnOnce(&mut Connection)) {
     let (_server, mut db) = Server::start().with_client();
-    let baseline = held(&mut db);
+    let baseline = db.bytes_held();
     attack(&mut db);
     returns_all_memory(&mut db, baseline);
 }
@@ -282,14 +281,10 @@ fn siege_of_mutants(attack: impl FnOnce(&mut Connection, &mut Tally)) {
 }
 
 /// The heap memory of the module.
-fn held(db: &mut Connection) -> i64 {
-    db.info_number("bf", "bf_bytes_held")
-}
-
 /// Deletes all keys and checks that their memory is returned.
 fn returns_all_memory(db: &mut Connection, baseline: i64) {
     db.run("FLUSHALL");
     eventually("all memory is returned", || {
-        db.info_number("bf", "bf_filters") == 0 && held(db) == baseline
+        db.info_number("bf", "bf_filters") == 0 && db.bytes_held() == baseline
     });
 }

@@ -4,7 +4,7 @@
 use super::payloads::{
     around_the_chunk, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
 };
-use super::{exercise, forgets, held, returns_all_memory};
+use super::{exercise, forgets, returns_all_memory};
 use splitbloom_harness::{eventually, with_fresh_footer, Connection, Family, Random, Server};
 use std::env;
 use std::time::Instant;
@@ -46,7 +46,7 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
     // The server would keep a histogram of the times of each command that is run later.
     let (server, mut db) =
         Server::configured(&["latency-tracking no", "rdbcompression no"]).with_client();
-    let baseline = held(&mut db);
+    let baseline = db.bytes_held();
     let process = db.info("server", "process_id");
     // Do not measure what the server allocates once, at its first RESTORE, SAVE and reload, and
     // when its buffers first hold long replies.

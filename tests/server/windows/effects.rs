@@ -87,7 +87,7 @@ fn the_sweeper_finds_filters_that_have_moved() {
 #[test]
 fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
     let (_server, mut db) = Server::start().with_client();
-    let held = db.info_number("bf", "bf_bytes_held");
+    let held = db.bytes_held();
     fill(&mut db, &["deleted", "expired", "replaced", "text", "stays"]);
     db.run("UNLINK deleted");
     db.run("PEXPIRE expired 1");
@@ -96,7 +96,7 @@ fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
     db.run("SET text x");
     wait_until_swept(&mut db, &["stays"], ITEMS);
     db.run("FLUSHALL ASYNC");
-    eventually("all memory is back", || db.info_number("bf", "bf_bytes_held") <= held + 1000);
+    eventually("all memory is back", || db.bytes_held() <= held + 1000);
     // Those that come later have their turn.
     fill(&mut db, &["later"]);
     wait_until_swept(&mut db, &["later"], ITEMS);

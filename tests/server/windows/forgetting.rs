@@ -5,8 +5,7 @@ use splitbloom_harness::{add_items, count_found, eventually, item, Server};
 
 #[test]
 fn time_is_what_the_client_says_and_never_runs_back() {
-    let server = Server::start();
-    server.connect().converse(&[
+    Server::start().connect().converse(&[
         ("BF.RESERVE w 0.000001 100 WINDOW 1000 SLICES 5", "+OK"),
         ("BF.INSERT w AT 1000000100000 ITEMS a b", "[:1, :1]"),
         ("BF.INSERT w AT 1000000900000 ITEMS a c", "[:0, :1]"),

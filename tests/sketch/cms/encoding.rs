@@ -3,7 +3,7 @@
 
 use crate::module::server;
 use splitbloom_harness::samples::payload;
-use splitbloom_harness::{stopped_server_with_log, Connection, Options, Primary, Random, Server};
+use splitbloom_harness::{server_with_log, Connection, Options, Primary, Random, Server};
 use splitbloom_oracles::count_min::Plain;
 use splitbloom_test_dump::Dump;
 use std::fs;
@@ -128,8 +128,7 @@ fn files_and_streams_of_8_12_are_read() {
     assert_are_there(&mut from_file.connect(), &sketches);
 
     let options = Options { with_sketches: true, ..Options::default() };
-    let mut from_log = stopped_server_with_log(options, &file);
-    from_log.start_again();
+    let from_log = server_with_log(options, &file);
     assert_are_there(&mut from_log.connect(), &sketches);
 }
 
