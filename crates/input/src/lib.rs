@@ -199,7 +199,7 @@ impl Input {
         block.append(&mut self.rest);
         let mut wanted = len;
         loop {
-            let missing = wanted.saturating_sub(block.len());
+            let (before, missing) = (block.len(), wanted.saturating_sub(block.len()));
             reserve(block, missing)?;
             let read = match self.is_live {
                 true => read_some(&mut self.unpacked, missing, block)?,
@@ -209,7 +209,14 @@ impl Input {
                 true => read == 0,
                 false => block.len() < wanted,
             };
-            let whole = framing.whole(block);
+            let whole = match framing {
+                Framing::Fixed(_) => framing.whole(block),
+                // What was there has no end of a line: searched again, long ones take their square.
+                _ => match framing.whole(&block[before..]) {
+                    0 => 0,
+                    new => before + new,
+                },
+            };
             match framing {
                 Framing::Fixed(width) if is_end && whole < block.len() => {
                     let bytes = (block.len() - whole) as u64;
