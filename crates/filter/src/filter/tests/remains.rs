@@ -33,7 +33,8 @@ proptest! {
         error_rate in error_rates(), capacity in 1..200_000u64, slices in 2..=14u8,
         burst in 1..6_000u64, left in 1..20u64,
     ) {
-        let parameters = Parameters { error_rate, capacity, growth: Growth::Times(2), seed: Seed(7) };
+        let growth = Growth::Times(2);
+        let parameters = Parameters { error_rate, capacity, growth, seed: Seed(7) };
         let window = Window::new(60, slices, false).unwrap();
         let mut filter = Filter::windowed(parameters, window, UNLIMITED).unwrap();
         for number in 0..burst {
