@@ -41,9 +41,9 @@ enum Existence {
 impl PartitionedFilter {
     /// Adds packed items. The keys must exist if the filter is partitioned or [known to
     /// exist](Self::known_to_exist): one that was lost is created anew, and is the refusal. After a
-    /// failure those to a Bloom filter are sent again: an item
-    /// that was added and whose reply was lost is not counted as new. A counting filter would count
-    /// the item twice, so there a lost connection ends the batch.
+    /// failure those to a Bloom filter are sent again: an item that was added and whose reply was
+    /// lost is not counted as new. A counting filter would count the item twice, so there a lost
+    /// connection ends the batch.
     pub fn pack_add(self, family: Family, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
         let retry = match family {
             Family::Bloom => Retry::Yes,
