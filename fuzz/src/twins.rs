@@ -29,7 +29,7 @@ pub fn read_by_both<T, E: Debug, P>(
     read.ok().zip(twin)
 }
 
-/// The next items, at most so many, each with what `number` reads.
+/// Reads at most `most` items, each with what `number` reads after it.
 pub fn items<'a, N>(
     from: &mut Stream<'a>,
     most: usize,

@@ -20,7 +20,8 @@ pub struct Added {
     pub new: usize,
     /// The number of them that changed the filter, because they were new or renewed.
     pub changed: usize,
-    /// Whether clients may wait for the new ones: the filter is followed, or has just been created.
+    /// Whether clients may wait for what is new: some items are, in a filter that is followed or
+    /// that the command has created.
     pub may_be_awaited: bool,
     pub refusal: Option<ReplyError>,
 }
@@ -47,7 +48,7 @@ pub fn add<'a, F: Creatable>(
     let mut added = Added::default();
     let (ration, now) = (Ration::new(context), time.unwrap_or(0));
     let mut recording = Recording::begin(filter);
-    added.may_be_awaited = recording.is_some() || opened.is_new();
+    let is_awaited = recording.is_some() || opened.is_new();
     let end = opened.add_within_limit(|filter, limit| {
         let rest = items.clone().skip(added.answered);
         filter.add_many_at(ration.of(rest), now, limit, |hash, outcome: Outcome| {
@@ -67,6 +68,7 @@ pub fn add<'a, F: Creatable>(
         Kind::Bloom | Kind::Windowed => ReplyError::of_add(error),
     });
     added.refusal = refusal.or(ration.refusal());
+    added.may_be_awaited = is_awaited && added.new > 0;
     stats::added(added.new, filter.counters_since(before));
     if time.is_some() {
         stats::ITEMS_FORGOTTEN.add(filter.forgotten() - forgotten);

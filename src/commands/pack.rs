@@ -102,7 +102,7 @@ fn add_packed<F: Creatable>(
         };
         replicated.signal(event);
     }
-    if added.new > 0 && added.may_be_awaited {
+    if added.may_be_awaited {
         journal::wake_few(context, key);
     }
     let changed = Changed { answered: added.answered, changed: added.new, refusal: added.refusal };

@@ -89,8 +89,8 @@ impl Ring {
         }
     }
 
-    /// The last `new` hashes have come since it was last told; the first `in_sub_filter` of them
-    /// are in the sub-filter, the others in the table.
+    /// Notes where the items of the last `new` hashes are, which came since the last call: the
+    /// first `in_sub_filter` in the sub-filter, the others in the table.
     pub fn divide(&mut self, new: u64, in_sub_filter: u64) {
         if in_sub_filter > 0 && self.in_table > 0 {
             self.begin_anew(); // no filter does that: no position could say it

@@ -85,7 +85,7 @@ impl Pulse {
         self.has_ended.load(Relaxed)
     }
 
-    /// Whether nobody waits, and the last that asked did so more than `time` before `now`, all in
+    /// Whether no client waits, and the last use was more than `time` before `now`, both in
     /// milliseconds.
     pub fn is_idle(self: &Arc<Self>, now: u64, time: u64) -> bool {
         Arc::strong_count(self) == 1 && now.saturating_sub(self.last.load(Relaxed)) > time

@@ -20,7 +20,7 @@ impl<'a> Stream<'a> {
         self.take(width).map(super::number)
     }
 
-    /// The next numbers, each of so many bytes.
+    /// Reads a number of each of these `widths`, in bytes.
     ///
     /// # Panics
     /// If there are fewer bytes: the length of a record was checked when it was cut out.

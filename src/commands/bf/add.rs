@@ -146,7 +146,7 @@ fn add_items(
         };
         replicated.signal(event);
     }
-    if added.new > 0 && added.may_be_awaited {
+    if added.may_be_awaited {
         journal::wake_few(context, name);
     }
     Ok(added)

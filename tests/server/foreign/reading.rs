@@ -83,8 +83,8 @@ fn load_pieces(db: &mut Connection, sample: &Sample, size: usize) {
 #[test]
 fn a_filter_that_came_lives_on_as_one_of_ours() {
     let mut server = Server::configured(&["appendonly yes", "aof-use-rdb-preamble no"]);
-    // 1 % was asked for, of which RedisBloom used up what its three sub-filters err. A series of
-    // valkey-bloom's may err twice that.
+    // Of the error rate of 1 %, RedisBloom's three sub-filters take their share. A series of
+    // valkey-bloom's may take twice that.
     for (samples, most_found, layers) in [
         (ALL.as_slice(), 200, "Sub-filters from RedisBloom"),
         (&OF_VALKEY_BLOOM, 300, "Sub-filters from valkey-bloom"),

@@ -287,7 +287,7 @@ impl BlockedBloom {
         };
         let end = insert();
         self.keep(tally);
-        // A part of a copy may lack what its original has counted.
+        // The header of a partial copy counts items whose segments come later.
         self.fill.set_items(self.fill.items());
         end
     }
