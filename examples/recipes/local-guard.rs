@@ -5,7 +5,7 @@
 mod fail_open;
 mod rebuild;
 
-use redis::{cmd, pipe, Client, Commands, Connection, IntoConnectionInfo, RedisResult};
+use redis::{cmd, pipe, Client, Connection, IntoConnectionInfo, RedisResult};
 use splitbloom_client::{Follower, Keys, Topology};
 use std::{error::Error, thread::sleep, time::Duration};
 
@@ -52,8 +52,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("found: {found}\nthe server was asked: {}", guard.2);
     let mut denied = 0;
     for id in 10_000..10_100 {
-        let _: bool = db.bf_add(KEY, id)?; // the copy may not have it yet
-        denied += u32::from(!guard.may_exist(id));
+        cmd("BF.INSERT").arg(KEY).arg("NOCREATE").arg("ITEMS").arg(id).exec(&mut db)?;
+        denied += u32::from(!guard.may_exist(id)); // the copy may not have it yet
         guard.create(&mut db, id + 1_000)?;
         denied += u32::from(!guard.may_exist_here(id + 1_000));
     }

@@ -45,6 +45,7 @@ FAULTS = {
         ["CONFIG SET replica-serve-stale-data no", DEMOTE],
         [PROMOTE, "CONFIG SET replica-serve-stale-data yes"],
     ),
+    "NOPERM": (["ACL SETUSER default -@all +@connection +acl"], ["ACL SETUSER default +@all"]),
 }
 
 
