@@ -1,6 +1,7 @@
 //! What `make` does before it builds, on simulated machines that lack something.
 
 mod machine;
+mod texts;
 mod verify;
 
 use machine::{Machine, COMPILER, PYTHON, REDIS_CLI};
