@@ -251,3 +251,33 @@ pub fn wake_those_whose_journal_has_ended(context: &Context) {
     }
     TIMER.set(time_now() + 1, context.thread());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client that waits, and the life of the journal that it waits for.
+    fn wanted(number: u64) -> (Wanted, Arc<Pulse>) {
+        let pulse = Pulse::at(0);
+        let journals = vec![Awaited { pulse: Arc::clone(&pulse), hashes: 0 }];
+        let key = Location { database: 0, name: Box::from(&b"key"[..]) };
+        (Wanted { number, key, journals, sleeper: Sleeper::default() }, pulse)
+    }
+
+    #[test]
+    fn a_few_clients_get_news_in_a_millisecond_and_who_has_waited_longest_is_first() {
+        let (in_order, pulses): (_, Vec<_>) = (0..20).map(wanted).unzip();
+        let mut waiters = Waiters { in_order, is_crowded: false, millisecond: 0, served: 0 };
+        assert_eq!(waiters.next(1).iter().flatten().count(), 0);
+        // Every second client has news.
+        pulses.iter().step_by(2).for_each(|pulse| pulse.has(1));
+        for (now, served) in [(1, 4), (1, 0), (2, 4), (3, 2), (3, 0)] {
+            let due: Vec<u64> = waiters.due().map(|wanted| wanted.number).collect();
+            assert!(due.is_sorted());
+            assert_eq!(waiters.next(now).iter().flatten().count(), served);
+            assert_eq!(waiters.is_crowded, due.len() > served);
+            // They ask again, and know the news.
+            waiters.in_order.retain(|wanted| !due[..served].contains(&wanted.number));
+        }
+    }
+}

@@ -157,6 +157,36 @@ fn a_union_is_to_be_tried_again_while_its_keys_are_on_two_nodes() {
     ]);
 }
 
+/// The server wakes such a client when the key is gone, or redirects it when the slot is. It is tried
+/// until the key leaves before the end, which it does at once unless the machine stands still.
+#[test]
+fn a_filter_that_leaves_its_node_while_it_is_shrunk_is_as_it_was_and_its_client_is_told() {
+    let cluster = Cluster::form(2, 0);
+    let slot = slot_of(b"{m}");
+    let is_told = (0..50).any(|_| {
+        let owner = usize::from(cluster.nodes()[0].connect().ask("EXISTS {m}") != ":0");
+        let (source, target) = (&cluster.nodes()[owner], &cluster.nodes()[1 - owner]);
+        let (mut from, mut to, mut client) = (source.connect(), target.connect(), source.connect());
+        from.run("BF.RESERVE {m} 0.000001 17000000");
+        let numbers = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
+        from.call(words("BF.PACKADD {m} FIXED 4").into_iter().chain([numbers]));
+        let before = from.digest("{m}");
+        to.run(&format!("CLUSTER SETSLOT {slot} IMPORTING {}", source.id));
+        from.run(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", target.id));
+        client.send("BF.SHRINK {m} CAPACITY 3000000".split(' '));
+        let _ = (0..100).any(|_| from.info_number("clients", "blocked_clients") > 0);
+        move_slot(slot, (source, &mut from), (target, &mut to)).expect("both nodes are up");
+        let reply = client.receive().to_string();
+        let moved = format!("-MOVED {slot} 127.0.0.1:{}", target.port);
+        let after = to.digest("{m}");
+        to.run("DEL {m}");
+        assert!(!reply.starts_with('-') || reply == moved, "{reply}");
+        assert!(!reply.starts_with('-') || after == before);
+        reply == moved
+    });
+    assert!(is_told, "the filter never left before the end");
+}
+
 /// Newer servers parse commands on their threads for input, and find the keys there.
 #[test]
 fn unions_reach_the_replica_in_order_while_threads_read_the_commands() {

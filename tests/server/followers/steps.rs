@@ -4,8 +4,10 @@ use super::{at, SOON};
 use splitbloom_client::{Follower, Keys, Topology};
 use splitbloom_harness::{add_items, eventually, item, load_chunks, patient, scan_dump};
 use splitbloom_harness::{Connection, Link, Server};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// A follower of `f` whose commands are counted, but for those of the connection: `before` gets the
 /// number of each. It reaches the server by the link.
@@ -208,7 +210,10 @@ fn a_filter_that_changes_faster_than_it_is_followed_is_named_with_what_to_raise(
     db.run("CONFIG SET bf.max-followed-items 256");
     begin(&mut db);
     let mut next = 600_000;
-    let (_link, follower) = following(&server, move |_| {
+    let commands = Arc::new(AtomicUsize::new(0));
+    let sent = Arc::clone(&commands);
+    let (_link, follower) = following(&server, move |number| {
+        sent.store(number, Relaxed);
         add_items(&mut db, "f", next..next + 2_000);
         next += 2_000;
     });
@@ -217,4 +222,9 @@ fn a_filter_that_changes_faster_than_it_is_followed_is_named_with_what_to_raise(
         error.is_some_and(|error| error.to_string().contains("raise bf.max-followed-items"))
     });
     assert!(!follower.is_ready());
+    // It pauses for as long as each fetch took, and longer each time.
+    let before = commands.load(Relaxed);
+    thread::sleep(Duration::from_secs(4));
+    let fetches = (commands.load(Relaxed) - before) / STEPS;
+    assert!(fetches <= 20, "{fetches} in four seconds");
 }
