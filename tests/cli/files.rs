@@ -185,13 +185,14 @@ fn a_filter_that_is_itself_being_loaded_is_not_copied() {
 #[test]
 fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
     let (server, folder) = (Server::start(), Folder::new());
-    let build = |name: &str, lines: String, seed: &str, error: &str| {
+    let build_for = |capacity: &str, name: &str, lines: String, seed: &str, error: &str| {
         let items = folder.file("items", lines.as_bytes());
         let file = folder.path(name);
-        let parameters = ["--capacity=50000", "--error", error, "--seed", seed];
+        let parameters = ["--capacity", capacity, "--error", error, "--seed", seed];
         tool(&[&["build", &items, "-o", &file], &parameters[..]].concat()).prints();
         file
     };
+    let build = |name, lines, seed, error| build_for("50000", name, lines, seed, error);
     let one = build("one", lines(0, 20_000), SEED, "0.01");
     let two = build("two", lines(10_000, 40_000), SEED, "0.01");
     let union = folder.path("union");
@@ -204,7 +205,9 @@ fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
     assert_eq!(digest(&server, "both"), digest(&server, "union"));
     let seed = build("seed", lines(0, 10), "fedcba9876543210", "0.01");
     let rate = build("rate", lines(0, 10), SEED, "0.02");
-    for (other, difference) in [(&seed, "seed"), (&rate, "error rate")] {
+    let small = build_for("1000", "small", lines(0, 10), SEED, "0.01");
+    let capacity = "capacity: only those above some 6 000 items (at 1 %) may";
+    for (other, difference) in [(&seed, "seed"), (&rate, "error rate"), (&small, capacity)] {
         let message = tool(&["merge", "-o", &folder.path("no"), &one, other]).error(6);
         assert_eq!(message, format!("{one} and {other} differ in {difference}"));
     }

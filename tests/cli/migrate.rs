@@ -239,8 +239,11 @@ fn a_filter_that_changes_while_it_is_copied_is_not_there_afterwards() {
 fn commands_name_redisbloom_and_the_way_over() {
     let (new, work) = (Server::start(), Folder::new());
     let mut to = new.connect();
-    let filters = [GROWING, CUCKOO].map(|one| Filter::of(&one, kind(&one), &mut to));
-    let old = redisbloom::start(filters.into());
+    let came = OF_VALKEY_BLOOM[0].under("came");
+    let [one, other] = [GROWING, CUCKOO].map(|one| Filter::of(&one, kind(&one), &mut to));
+    let old = redisbloom::start(vec![one, other, Filter::of(&came, "bloomfltr", &mut to)]);
+    let run = tool(&["info", "came", "--url", &old]).run();
+    assert!(run.code == 0 && run.stderr.contains("the server has valkey-bloom"), "{run:?}");
     let way = "`splitbloom migrate` copies it to a server with splitbloom";
     for (key, items) in [("growing", 297), ("cuckoo", 300)] {
         let run = tool(&["info", key, "--url", &old]).run();

@@ -17,6 +17,8 @@ fn size_works_backwards_too() {
     assert!(text.starts_with("64 MiB take "), "{text}");
     let text = tool(&["size", "--memory", "64mb", "--items", "1e7"]).prints();
     assert!(text.starts_with("10 000 000 items in 64 MiB have an error rate of "), "{text}");
+    let help = tool(&["size", "--help"]).prints();
+    assert!(help.contains("64MiB = 64MB (of 1024) or 64M (of 1000)"), "{help}");
     let window = ["size", "--items", "1e6", "--error", "0.01", "--window", "3600"];
     assert_eq!(row(&tool(&window).prints(), "forgetting")[2], "-");
 }

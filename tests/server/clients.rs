@@ -83,11 +83,11 @@ fn redis_rs_dumps_and_loads() {
 }
 
 #[test]
-fn redis_py_works_in_both_protocols() {
+fn redis_py_works_by_default_and_in_both_protocols() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
-    for protocol in ["2", "3"] {
+    for protocol in [&[][..], &["2"], &["3"]] {
         let server = Server::strict(&[]);
-        run_python(&[script, &server.port().to_string(), protocol]);
+        run_python(&[&[script, &server.port().to_string()], protocol].concat());
     }
 }
 

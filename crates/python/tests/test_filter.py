@@ -186,12 +186,15 @@ def test_a_union_of_different_filters_is_refused() -> None:
     filter = Filter(1000, seed=7)
     for other, difference in [
         (Filter(1000, 0.02, seed=7), "error rates"),
-        (Filter(1100, seed=7), "capacities"),
+        (Filter(1100, seed=7), "capacities"),  # small ones are not folded
         (Filter(1000, seed=7, expansion=0), "expansions"),
         (Filter(1000, seed=8), "seeds"),
     ]:
-        with pytest.raises(ValueError, match=f"the {difference} of the two filters differ"):
+        with pytest.raises(ValueError, match=f"the {difference} of the two filters differ") as raised:
             filter |= other
+        assert ("only those above some 6 000 items" in str(raised.value)) == (
+            difference == "capacities"
+        )
     with pytest.raises(TypeError):
         filter | CountingFilter(1000)  # type: ignore[operator]
 

@@ -129,6 +129,24 @@ fn each_slice_with_items_is_signalled() {
 }
 
 #[test]
+fn a_transaction_fails_if_a_slice_ends_while_it_watches() {
+    let server = server_with(&[]);
+    let mut clocked = Clocked::connect(&server, 0);
+    for (kind, key) in kinds() {
+        let (mut db, mut cache) = (server.connect(), server.connect_resp3());
+        kind.create(&mut db, key);
+        db.run(&format!("WATCH {key}"));
+        cache.run("CLIENT TRACKING ON");
+        kind.ask(&mut cache, key);
+        clocked.advance(ALL_SLICES);
+        assert_eq!(cache.receive().to_string(), invalidated(key));
+        db.run("MULTI");
+        db.run("PING");
+        assert_eq!(db.ask("EXEC"), "_", "{key}");
+    }
+}
+
+#[test]
 fn values_are_signalled_where_they_are_however_they_came_there() {
     let server = server_with(&[]);
     let mut clocked = Clocked::connect(&server, 0);
