@@ -18,8 +18,8 @@ fn log_normal(number: u64) -> f64 {
     ((-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()).exp()
 }
 
-fn create() -> Cmd {
-    cmd("TDIGEST.CREATE").arg(KEY).arg("COMPRESSION").arg(COMPRESSION).take()
+fn create(compression: u64) -> Cmd {
+    cmd("TDIGEST.CREATE").arg(KEY).arg("COMPRESSION").arg(compression).take()
 }
 
 pub fn cases() -> Vec<Case> {
@@ -29,8 +29,14 @@ pub fn cases() -> Vec<Case> {
     let quantile = Form::plain("TDIGEST.QUANTILE", |words, n| {
         words.arg([0.01, 0.25, 0.5, 0.9, 0.999][n as usize % 5]);
     });
-    let prepare = add.filled(create(), 100_000);
-    let mut cases = Case::all("", &prepare, &[add], "one number");
+    let prepare = add.filled(create(COMPRESSION), 100_000);
+    let mut cases = Case::all("", &prepare, &[add.clone()], "one number");
+    for compression in [10_000, 100_000] {
+        let prepare = add.filled(create(compression), 100_000);
+        let name = format!("TDIGEST.ADD, compression {compression}, one number");
+        let forms = [add.clone(), add.clone()];
+        cases.push(Case { name, prepare, shape: (30_000, 1), forms });
+    }
     let name = "TDIGEST.QUANTILE, five".to_string();
     let forms = [quantile.clone(), quantile];
     cases.push(Case { name, prepare, shape: (3_000, 5), forms });
@@ -86,7 +92,7 @@ pub fn errors(settings: &mut Settings) -> Outcome<()> {
 /// The quantiles that a server estimates.
 fn quantiles(connection: &mut Connection, numbers: &[f64]) -> Outcome<Vec<f64>> {
     cmd("UNLINK").arg(KEY).exec(connection)?;
-    create().exec(connection)?;
+    create(COMPRESSION).exec(connection)?;
     for numbers in numbers.chunks(1_000) {
         cmd("TDIGEST.ADD").arg(KEY).arg(numbers).exec(connection)?;
     }

@@ -8,7 +8,7 @@ const MOST: i64 = 8 << 20;
 const OVER_MAXMEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'";
 
 /// What there is before a command that names it.
-const SETUP: [&str; 14] = [
+const SETUP: [&str; 15] = [
     "CMS.INITBYDIM wide 8387584 16",
     "CMS.INITBYDIM deep 131071 1023",
     "CMS.INITBYDIM full 4096 1023",
@@ -23,6 +23,7 @@ const SETUP: [&str; 14] = [
     "BF.RESERVE ones 0.01 20000000",
     "BF.INSERT window WINDOW 10000 CAPACITY 100000000 ITEMS a",
     "CF.RESERVE counting 100000000",
+    "CF.RESERVE bag 10000000",
 ];
 
 /// `head`, and `number` distinct items with `rest` after each.
@@ -68,13 +69,19 @@ fn commands(now: u64) -> Vec<(Vec<Vec<u8>>, Option<bool>)> {
         (words("TDIGEST.CREATE new COMPRESSION 100000"), no),
         (tdigest("TDIGEST.ADD fine"), None),
         (words("TDIGEST.MERGE new 2 filled filled"), yes),
+        (words("TDIGEST.RESET filled"), no),
         (words("BF.RESERVE new 0.01 1000000000000"), no),
         (words("CF.RESERVE new 1000000000000"), no),
+        (words("BF.ADD bloom x"), no),
+        (words("CF.ADD counting x"), no),
+        (words("CF.ADDNX counting x"), no),
         (with_items("BF.MADD bloom", 400_000, &[]), None),
         (with_items("BF.MADD window", 200_000, &[]), None),
         (with_items("BF.INSERT bloom ITEMS", 400_000, &[]), None),
         (packed("BF.PACKADD bloom", 400_000), None),
         (words("BF.MERGE new 1 ones:full"), None),
+        (words("BF.SHRINK ones:full"), None),
+        (words("CF.COMPACT bag"), None),
         (with_items("CF.INSERT counting ITEMS", 200_000, &[]), None),
         (with_items("CF.INSERTNX counting ITEMS", 200_000, &[]), None),
         (packed("CF.PACKADD counting", 400_000), None),
@@ -104,6 +111,9 @@ fn set_up(db: &mut Connection, command: &[Vec<u8>]) {
     if is_named("ones") {
         db.run("RENAME ones ones:full");
         assert!(!db.call(packed("BF.PACKADD ones:full", 1_000_000)).is_error());
+    }
+    if is_named("bag") {
+        assert!(!db.call(packed("CF.PACKADD bag", 1_000_000)).is_error());
     }
 }
 
@@ -156,6 +166,26 @@ fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
     db.run("CONFIG SET maxmemory 0");
     let info = db.ask("CMS.INFO wide");
     assert!(info.ends_with(&format!("+count, :{number}, +cell_size, :4]")), "{info}");
+}
+
+/// A batch that would take 500 MiB is stopped before the server evicts more than the limit asks.
+#[test]
+fn other_keys_are_not_evicted_for_a_sketch() {
+    const KEYS: usize = 200;
+    let settings = ["maxmemory-policy allkeys-lru", "maxmemory-samples 64"];
+    let (_server, mut db) = Server::with_sketches(&settings).with_client();
+    for number in 0..KEYS {
+        db.call([b"SET".to_vec(), format!("other:{number}").into_bytes(), vec![b'x'; 100_000]]);
+    }
+    db.run("CMS.INITBYDIM wide 8387584 16");
+    let most = db.info_number("memory", "used_memory") + (1 << 20);
+    db.run(&format!("CONFIG SET maxmemory {most}"));
+    let reply = db.call(packed("CMS.PACKINCR wide", 60_000)).to_string();
+    assert!(reply.contains(OVER_MAXMEMORY), "{reply}");
+    db.run("PING"); // whatever the limit asks is evicted before a command
+    let others = (0..KEYS).map(|number| format!("other:{number}"));
+    let left = db.call(["EXISTS".to_owned()].into_iter().chain(others)).integer();
+    assert!(left >= KEYS as i64 - (MOST / 100_000), "{left} of {KEYS} are left");
 }
 
 /// What an empty sketch takes, what its first item adds, and both at most. A small one keeps the

@@ -1,6 +1,6 @@
 //! Random commands on filters that are followed, and the items that they acknowledge.
 
-use splitbloom_harness::{load_chunks, scan_dump, Connection, Random};
+use splitbloom_harness::{layers, load_chunks, scan_dump, Connection, Random};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -68,9 +68,11 @@ impl Model {
                 self.put(other, items);
             }
             (9..11, Some(mut items)) if self.filters.contains_key(other) => {
-                db.run(&format!("BF.MERGE {key} 1 {other} FORCE"));
-                items.extend(&self.filters[other]);
-                self.put(key, items);
+                // RedisBloom's layers have no union.
+                if db.ask(&format!("BF.MERGE {key} 1 {other} FORCE")) == "+OK" {
+                    items.extend(&self.filters[other]);
+                    self.put(key, items);
+                }
             }
             (11..13, Some(items)) => {
                 self.dump = Some((db.dump(key), items));
@@ -88,7 +90,12 @@ impl Model {
                 load_chunks(db, other, &chunks);
                 self.put(other, items);
             }
-            (20..22, Some(_)) => drop(db.run(&format!("BF.SHRINK {key}"))),
+            (20..22, Some(_)) => drop(db.ask(&format!("BF.SHRINK {key}"))),
+            (22..24, _) => {
+                db.run(&format!("DEL {key}"));
+                load_chunks(db, key, &layers(4));
+                self.put(key, Items::new());
+            }
             (_, None) => {
                 db.run(&format!("BF.RESERVE {key} {shape} SEED 00000000000000aa"));
                 self.filters.insert(key, Items::new());

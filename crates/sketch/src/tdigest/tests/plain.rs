@@ -28,6 +28,17 @@ fn fractions_to_ask(weight: u64) -> impl Iterator<Item = f64> {
     halves.chain(upper).chain(fractions(7).take(50)).filter(|q| (0.0..=1.0).contains(q))
 }
 
+/// Otherwise each would move all that are larger.
+#[test]
+fn numbers_that_come_one_by_one_wait_until_many_are_inserted_at_once() {
+    let mut digest = digest_of(100_000, &(0..100_000).map(f64::from).collect::<Vec<_>>());
+    let before = digest.nodes.num_singles();
+    for number in 1..=500 {
+        digest.add(&mut vec![f64::from(-number)]).unwrap();
+    }
+    assert_eq!((digest.nodes.num_singles(), digest.fresh.len()), (before, 500));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
