@@ -43,10 +43,11 @@ fn errors_name_what_is_wrong() {
 
 #[test]
 fn each_command_knows_its_own_options_in_any_order_and_case() {
-    let options = |line: &str, parse: fn(&[&'static [u8]]) -> Result<PackedWords<'static>, _>| {
-        let words: &'static str = String::leak(format!("LINES abc {line}"));
-        let words: Vec<&[u8]> = words.split_whitespace().map(str::as_bytes).collect();
-        parse(&words).map(|packed: PackedWords| packed.options)
+    type Parse = fn(&[&'static [u8]]) -> Result<PackedWords<'static>, WordsError>;
+    let options = |line: &'static str, parse: Parse| {
+        let words = ["LINES", "abc"].into_iter().chain(line.split_whitespace());
+        let words: Vec<&[u8]> = words.map(str::as_bytes).collect();
+        parse(&words).map(|packed| packed.options)
     };
     let none = PackedOptions::default();
     let both = PackedOptions { bits: true, no_create: true, ..none };
