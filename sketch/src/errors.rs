@@ -182,6 +182,10 @@ pub mod topk {
         "TopK: items times depth must be at most 4194304, times one more than the slices in a \
          window",
     );
+    pub const TOO_LONG_TO_LIST: ReplyError = ReplyError(
+        "TopK: the bytes of the items listed in all slices, times depth, must be at most \
+         1073741824 to be read",
+    );
     pub const TOO_MANY_STEPS: ReplyError = ReplyError(
         "TopK: items times depth must be at most 4194304, and fewer with large increments",
     );
@@ -307,6 +311,8 @@ mod tests {
         for error in [super::topk::TOO_MANY_READS, super::topk::TOO_MANY_STEPS] {
             assert!(error.0.contains(&format!(" at most {},", topk::MAX_STEPS)));
         }
+        let most = format!(" at most {} ", crate::topk::read::MAX_LISTED_BYTES);
+        assert!(super::topk::TOO_LONG_TO_LIST.0.contains(&most));
         ends_with(K_RANGE, format!("[1 {}]", topk::K.end()));
         ends_with(DEPTH_RANGE, format!("[1 {}]", topk::DEPTH.end()));
         ends_with(super::topk::TOO_LARGE, format!("[1 {}]", topk::MAX_BUCKETS));

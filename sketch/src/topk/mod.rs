@@ -8,7 +8,7 @@
 //! ```
 
 mod add;
-mod read;
+pub mod read;
 mod reserve;
 mod value;
 

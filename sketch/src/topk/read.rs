@@ -1,7 +1,9 @@
 //! TOPK.QUERY, TOPK.COUNT, TOPK.LIST and TOPK.INFO.
 
 use super::value::StoredTopK;
-use crate::errors::topk::{MISSING, NO_MEMORY_TO_REPLY, TOO_MANY_READS, WITHCOUNT};
+use crate::errors::topk::{
+    MISSING, NO_MEMORY_TO_REPLY, TOO_LONG_TO_LIST, TOO_MANY_READS, WITHCOUNT,
+};
 use crate::errors::ReplyError;
 use crate::window::now_for;
 use splitbloom_foundation::OutOfMemory;
@@ -10,6 +12,10 @@ use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 use splitbloom_sketch::topk::{TopK, MAX_STEPS};
+
+/// The most bytes that are hashed to read the list of a window, a third of a second: eight rows
+/// take 2.5 cycles a byte.
+pub const MAX_LISTED_BYTES: u64 = 1 << 30;
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
 
@@ -57,11 +63,18 @@ fn topk_of<'k>(key: &'k ReadKey<'_>) -> Result<&'k TopK, ReplyError> {
     Ok(key.value::<StoredTopK>()?.ok_or(MISSING)?.sketch())
 }
 
+/// The time at which the list is read, unless that would take too long: see [`MAX_LISTED_BYTES`].
+fn time_to_list(topk: &TopK) -> Result<u64, ReplyError> {
+    let now = now_for(topk.window());
+    (topk.bytes_to_list(now) <= MAX_LISTED_BYTES).then_some(now).ok_or(TOO_LONG_TO_LIST)
+}
+
 fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let topk = topk_of(&key)?;
     let items = arguments.bytes_from(2);
-    let list = topk.lookup(now_for(topk.window())).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
+    let now = time_to_list(topk)?;
+    let list = topk.lookup(now).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
     context.reply_array(items.len());
     items.for_each(|item| context.reply_bool(list.contains(item)));
     Ok(())
@@ -91,7 +104,7 @@ fn list(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     };
     let key = context.open_to_read(arguments.at(1));
     let topk = topk_of(&key)?;
-    let list = topk.list(now_for(topk.window())).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
+    let list = topk.list(time_to_list(topk)?).map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)?;
     context.reply_array(list.len() * if with_count { 2 } else { 1 });
     for listed in list {
         context.reply_bytes(listed.item);

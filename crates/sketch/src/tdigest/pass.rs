@@ -9,18 +9,18 @@ use std::f64::consts::PI;
 /// Joins `nodes`. The result is in `joined`, which has room for it.
 ///
 /// A node may weigh up to `W q (1 - q) · 2π ln W / δ`. If the result has too many nodes, which
-/// takes unions of unions of a small compression, then twice that, and so on: without a limit all
-/// nodes are joined.
+/// takes unions of unions of a small compression, then twice that, and so on ([`HALVINGS`]):
+/// without a limit all nodes are joined. Cost: at most nine passes.
 pub(super) fn join(nodes: &Nodes, compression: Compression, joined: &mut Nodes) {
-    let mut normalizer = normalizer(nodes, compression);
-    while !join_within(nodes, normalizer, compression.most_joined(), joined) {
-        normalizer = if normalizer < LEAST_NORMALIZER { 0.0 } else { normalizer / 2.0 };
-    }
+    let (normalizer, most) = (normalizer(nodes, compression), compression.most_joined());
+    let factors = HALVINGS.map(|halvings| 1.0 / (1u64 << halvings) as f64);
+    let mut factors = factors.into_iter().chain([0.0]);
+    factors.find(|factor| join_within(nodes, normalizer * factor, most, joined));
 }
 
-/// 2^-118: a smaller factor joins what 0 joins. A positive q (1 - q) is at least 2^-54, and weights
-/// are below 2^63.
-const LEAST_NORMALIZER: f64 = 1.0 / (1u128 << 118) as f64;
+/// How often the factor of weights is halved before each pass over the same nodes. Two halvings are
+/// rare, and some sixty are needed only near the largest weight, so their number doubles.
+const HALVINGS: [u32; 8] = [0, 1, 2, 4, 8, 16, 32, 63];
 
 /// The result of a pass over `nodes`.
 ///

@@ -77,6 +77,15 @@ impl TopK {
         }
     }
 
+    /// The bytes that [`TopK::list`] hashes at `now`: of each item in the list of each slice, once
+    /// for each row. 0 without a window. Cost: a step for each of these items.
+    pub fn bytes_to_list(&self, now: u64) -> u64 {
+        let Body::Window(ring) = &self.body else { return 0 };
+        let entries = ring.live(now).flat_map(|slice| slice.list.places());
+        let bytes: u64 = entries.filter_map(|(_, entry)| Some(entry?.item.len() as u64)).sum();
+        bytes * u64::from(self.rules.shape.depth)
+    }
+
     /// Prepares for lookups at `now`. Cost: none; in a window that of [`TopK::list`].
     ///
     /// # Errors
