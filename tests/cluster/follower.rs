@@ -71,6 +71,34 @@ fn a_follower_that_knows_one_node_outlives_it() {
     eventually("it follows the others", || has_all(&follower, 0..2_000));
 }
 
+#[test]
+fn a_copy_follows_the_nodes_that_live_while_one_is_dead() {
+    let mut cluster = Cluster::form(3, 0);
+    for node in cluster.nodes() {
+        node.connect().run("CONFIG SET cluster-require-full-coverage no");
+    }
+    reserved(&cluster);
+    let follower = ready(&cluster);
+    let owners = try_owners(&mut cluster.nodes()[1].connect()).expect("a healthy cluster");
+    let (dead, name) = (cluster.nodes()[0].clone(), Name::new(NAME.as_bytes()).expect("no brace"));
+    cluster.kill(0);
+    let mut added = Vec::new();
+    for number in 0..200 {
+        let key = name.key(partitions().of(&item(number)));
+        let owner = owners[usize::from(slot_of(&key))].clone().expect("it is served");
+        if owner != dead {
+            let add = [b"BF.ADD".as_slice(), &key, &item(number)];
+            eventually("it is added", || !owner.connect().call(add).is_error());
+            added.push(item(number));
+        }
+    }
+    assert!(added.len() > 50);
+    eventually("they are in the copy, and it says that a node is dead", || {
+        let found = follower.contains_many(&added).expect("a copy");
+        found.into_iter().all(|found| found) && follower.status().error.is_some()
+    });
+}
+
 /// The owner of a slot, and another primary.
 fn source_and_target(cluster: &Cluster, slot: u16) -> (Node, Node) {
     let owners = try_owners(&mut cluster.nodes()[0].connect()).expect("a healthy cluster");

@@ -195,6 +195,26 @@ fn a_server_holds_one_question_about_all_partitions() {
     }
 }
 
+/// Each round would fetch all that are there, for nothing.
+#[test]
+fn no_partition_is_fetched_while_one_is_missing() {
+    let (server, mut db) = Server::start().with_client();
+    let partitions = Partitions::new(16).expect("a power of two");
+    let keys = partitioned(&mut db, partitions);
+    let Keys::Partitioned(name, _) = keys else { unreachable!() };
+    let key = String::from_utf8(name.key(15)).expect("a text");
+    db.run(&format!("RENAME {key} elsewhere"));
+    let follower = Follower::start(at(server.port()), Topology::OneServer, keys).expect("a thread");
+    eventually("it has asked", || matches!(follower.status().error, Some(Error::Missing(_))));
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(follower.status().fetches, 0);
+    db.run(&format!("RENAME elsewhere {key}"));
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    // A filter of a kind that cannot be followed is none either.
+    db.run_all([&format!("DEL {key}"), &format!("BF.INSERT {key} WINDOW 60 ITEMS a")]);
+    eventually("there is no answer", || follower.contains(b"a").is_none());
+}
+
 #[test]
 fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
     let (server, mut db) = Server::start().with_client();

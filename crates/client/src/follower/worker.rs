@@ -142,6 +142,10 @@ impl Worker {
         let mut link = link.map_err(Error::Unreachable)?;
         self.nodes = link.nodes().collect();
         link.set_patience(PATIENCE);
+        // What an older link has learned confirms nothing on this one.
+        for part in &mut self.parts {
+            (part.is_due, part.current_at) = (true, None);
+        }
         let (mut swept_at, mut sweep) = (Instant::now(), SWEEP_OF_IDLE);
         while !self.copy.is_stopped() {
             let rest = sweep.saturating_sub(swept_at.elapsed());
@@ -149,7 +153,8 @@ impl Worker {
                 self.parts.iter_mut().for_each(|part| part.is_due = true);
                 (swept_at, sweep) = (Instant::now(), SWEEP_OF_IDLE);
             }
-            let has_news = match self.parts.iter().any(|part| part.is_due) {
+            let are_due = self.parts.iter().any(|part| part.is_due);
+            let has_news = match are_due {
                 true => self.ask(&mut link)?,
                 false => self.wait(&mut link, rest)?,
             };
@@ -162,14 +167,15 @@ impl Worker {
                     self.was_missing = false;
                 }
             }
-            if has_news {
+            if has_news || are_due {
                 sleep(PACE);
             }
         }
         Ok(())
     }
 
-    /// Asks for what is new in the partitions that are due. Returns whether anything is.
+    /// Asks for what is new in the partitions that are due. Returns whether anything is. An error
+    /// of one keeps no other back, unless there is no filter.
     fn ask(&mut self, link: &mut Link) -> Result<bool, Error> {
         let asked_at = Instant::now();
         let due = (0..self.parts.len()).filter(|index| self.parts[*index].is_due);
@@ -179,14 +185,26 @@ impl Worker {
             on(key, command("BF.CHANGES", key).arg(position))
         });
         let replies = link.ask(Retry::Yes, questions.collect());
-        let mut has_news = false;
-        for (index, reply) in due.into_iter().zip(replies) {
-            if let Some(changes) = parse(self.found(index, reply)?)? {
-                has_news |= changes.has_news();
-                self.take_in(index, changes, asked_at, link)?;
-            }
+        let replies = due.into_iter().zip(replies);
+        let mut replies: Vec<_> =
+            replies.map(|(index, reply)| (index, self.found(index, reply))).collect();
+        // Before any is fetched: without one of them, the others are of no use.
+        let is_none = |reply: &Result<_, Error>| reply.as_ref().is_err_and(has_no_filter);
+        if let Some(place) = replies.iter().position(|(_, reply)| is_none(reply)) {
+            return replies.swap_remove(place).1.map(|_| false);
         }
-        Ok(has_news)
+        let (mut has_news, mut outcome) = (false, Ok(()));
+        for (index, reply) in replies {
+            let taken = reply.and_then(parse).and_then(|changes| match changes {
+                Some(changes) => {
+                    has_news |= changes.has_news();
+                    self.take_in(index, changes, asked_at, link)
+                }
+                None => Ok(()),
+            });
+            outcome = outcome.and(taken);
+        }
+        outcome.map(|()| has_news)
     }
 
     /// Waits until something is new, of several partitions at most for `longest`: each node holds
@@ -205,25 +223,30 @@ impl Worker {
         };
         let questions = nodes.iter().map(|node| self.question(node, time)).collect();
         let replies = link.ask(Retry::Yes, questions);
-        let mut has_news = false;
+        let (mut has_news, mut outcome) = (false, Ok(()));
         for (node, reply) in nodes.into_iter().zip(replies) {
-            let reply = self.found(node[0], reply)?;
-            if let [index] = *node {
-                match parse(reply)? {
+            let reply = self.found(node[0], reply);
+            let taken = match *node {
+                [index] => reply.and_then(parse).and_then(|changes| match changes {
                     Some(changes) => {
                         has_news |= changes.has_news();
-                        self.take_in(index, changes, asked_at, link)?;
+                        self.take_in(index, changes, asked_at, link)
                     }
-                    None => self.parts[index].current_at = Some(asked_at),
-                }
-                continue;
-            }
-            // The others may have been renamed, so this is no reply to a question about each.
-            places(&reply)?.into_iter().filter_map(|place| node.get(place)).for_each(|index| {
-                self.parts[*index].is_due = true;
-            });
+                    None => {
+                        self.parts[index].current_at = Some(asked_at);
+                        Ok(())
+                    }
+                }),
+                // The others may have been renamed, so this is no reply to a question about each.
+                _ => reply.and_then(|reply| places(&reply)).map(|places| {
+                    places.into_iter().filter_map(|place| node.get(place)).for_each(|index| {
+                        self.parts[*index].is_due = true;
+                    });
+                }),
+            };
+            outcome = outcome.and(taken);
         }
-        Ok(has_news)
+        outcome.map(|()| has_news)
     }
 
     /// The question that waits until something is new in these partitions, all of one node.
@@ -313,11 +336,14 @@ impl Worker {
     }
 }
 
+/// What holds another kind of filter.
+const WINDOW: &str = "ERR a filter with a window cannot be followed";
+
 /// Whether a key is missing, or holds something else.
 fn has_no_filter(error: &Error) -> bool {
     match error {
         Error::Missing(_) => true,
-        Error::Refused(text) => text.starts_with("WRONGTYPE"),
+        Error::Refused(text) => text.starts_with("WRONGTYPE") || text == WINDOW,
         _ => false,
     }
 }
