@@ -30,7 +30,7 @@ pub fn cases() -> Vec<Case> {
         words.arg([0.01, 0.25, 0.5, 0.9, 0.999][n as usize % 5]);
     });
     let prepare = add.filled(create(COMPRESSION), 100_000);
-    let mut cases = Case::all("", &prepare, &[add.clone()], "one number");
+    let mut cases = Case::all("", &prepare, std::slice::from_ref(&add), "one number");
     for compression in [10_000, 100_000] {
         let prepare = add.filled(create(compression), 100_000);
         let name = format!("TDIGEST.ADD, compression {compression}, one number");

@@ -157,8 +157,8 @@ fn a_union_is_to_be_tried_again_while_its_keys_are_on_two_nodes() {
     ]);
 }
 
-/// The server wakes such a client when the key is gone, or redirects it when the slot is. It is tried
-/// until the key leaves before the end, which it does at once unless the machine stands still.
+/// The server wakes such a client when the key is gone, or redirects it when the slot is. It is
+/// tried until the key leaves before the end, which it does unless the machine stands still.
 #[test]
 fn a_filter_that_leaves_its_node_while_it_is_shrunk_is_as_it_was_and_its_client_is_told() {
     let cluster = Cluster::form(2, 0);

@@ -184,9 +184,12 @@ def test_a_child_has_a_filter_that_threads_add_to(
 
 def test_a_fork_that_python_does_not_know_of_is_a_fork(seen: Follower, writer: None) -> None:
     def fork() -> int:
-        child: int = ctypes.PyDLL(None).fork()  # as uWSGI does
+        ctypes.pythonapi.PyOS_BeforeFork()
+        child: int = ctypes.PyDLL(None).fork()  # as a server written in C does
         if child == 0:
             ctypes.pythonapi.PyOS_AfterFork_Child()
+        else:
+            ctypes.pythonapi.PyOS_AfterFork_Parent()
         return child
 
     def follow() -> None:
