@@ -34,7 +34,7 @@ fn numbers_that_come_one_by_one_wait_until_many_are_inserted_at_once() {
     let mut digest = digest_of(100_000, &(0..100_000).map(f64::from).collect::<Vec<_>>());
     let before = digest.nodes.num_singles();
     for number in 1..=500 {
-        digest.add(&mut vec![f64::from(-number)]).unwrap();
+        digest.add(&mut [f64::from(-number)]).unwrap();
     }
     assert_eq!((digest.nodes.num_singles(), digest.fresh.len()), (before, 500));
 }
