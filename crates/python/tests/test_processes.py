@@ -182,10 +182,10 @@ def test_a_child_has_a_filter_that_threads_add_to(
             thread.join()
 
 
-def test_a_fork_that_python_does_not_know_of_is_a_fork(seen: Follower, writer: None) -> None:
+def test_a_fork_by_a_server_in_c_is_a_fork(seen: Follower, writer: None) -> None:
     def fork() -> int:
         ctypes.pythonapi.PyOS_BeforeFork()
-        child: int = ctypes.PyDLL(None).fork()  # as a server written in C does
+        child: int = ctypes.PyDLL(None).fork()
         if child == 0:
             ctypes.pythonapi.PyOS_AfterFork_Child()
         else:

@@ -13,8 +13,8 @@ use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 use splitbloom_sketch::topk::{TopK, MAX_STEPS};
 
-/// The most bytes that are hashed to read the list of a window, a third of a second: eight rows
-/// take 2.5 cycles a byte.
+/// The most bytes that are hashed to read the list of a window. Up to eight rows take 2.5 cycles a
+/// byte together, so that is a tenth of a second at depth 8 and more, and 8/depth of that below.
 pub const MAX_LISTED_BYTES: u64 = 1 << 30;
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);

@@ -210,7 +210,7 @@ fn no_partition_is_fetched_while_one_is_missing() {
     assert_eq!(follower.status().fetches, 0);
     db.run(&format!("RENAME elsewhere {key}"));
     assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
-    // A filter of a kind that cannot be followed is none either.
+    // A filter that forgets cannot be followed, so its key counts as missing.
     db.run_all([&format!("DEL {key}"), &format!("BF.INSERT {key} WINDOW 60 ITEMS a")]);
     eventually("there is no answer", || follower.contains(b"a").is_none());
 }

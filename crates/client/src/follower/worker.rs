@@ -195,14 +195,10 @@ impl Worker {
         }
         let (mut has_news, mut outcome) = (false, Ok(()));
         for (index, reply) in replies {
-            let taken = reply.and_then(parse).and_then(|changes| match changes {
-                Some(changes) => {
-                    has_news |= changes.has_news();
-                    self.take_in(index, changes, asked_at, link)
-                }
-                None => Ok(()),
-            });
-            outcome = outcome.and(taken);
+            match self.take(index, reply, asked_at, link) {
+                Ok(is_new) => has_news |= is_new,
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
         }
         outcome.map(|()| has_news)
     }
@@ -227,24 +223,19 @@ impl Worker {
         for (node, reply) in nodes.into_iter().zip(replies) {
             let reply = self.found(node[0], reply);
             let taken = match *node {
-                [index] => reply.and_then(parse).and_then(|changes| match changes {
-                    Some(changes) => {
-                        has_news |= changes.has_news();
-                        self.take_in(index, changes, asked_at, link)
-                    }
-                    None => {
-                        self.parts[index].current_at = Some(asked_at);
-                        Ok(())
-                    }
-                }),
+                [index] => self.take(index, reply, asked_at, link),
                 // The others may have been renamed, so this is no reply to a question about each.
                 _ => reply.and_then(|reply| places(&reply)).map(|places| {
                     places.into_iter().filter_map(|place| node.get(place)).for_each(|index| {
                         self.parts[*index].is_due = true;
                     });
+                    false
                 }),
             };
-            outcome = outcome.and(taken);
+            match taken {
+                Ok(is_new) => has_news |= is_new,
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
         }
         outcome.map(|()| has_news)
     }
@@ -271,6 +262,23 @@ impl Worker {
             }
             reply => reply,
         }
+    }
+
+    /// Takes a reply about a partition in. Returns whether it has news.
+    fn take(
+        &mut self,
+        index: usize,
+        reply: Result<Value, Error>,
+        asked_at: Instant,
+        link: &mut Link,
+    ) -> Result<bool, Error> {
+        let Some(changes) = parse(reply?)? else {
+            self.parts[index].current_at = Some(asked_at);
+            return Ok(false);
+        };
+        let has_news = changes.has_news();
+        self.take_in(index, changes, asked_at, link)?;
+        Ok(has_news)
     }
 
     /// Takes changes of a partition in, and notes whether it may lack more.
@@ -336,7 +344,7 @@ impl Worker {
     }
 }
 
-/// What holds another kind of filter.
+/// What the server replies about a filter that forgets, which has no journal.
 const WINDOW: &str = "ERR a filter with a window cannot be followed";
 
 /// Whether a key is missing, or holds something else.
