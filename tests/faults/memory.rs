@@ -101,15 +101,7 @@ fn answered_before_the_limit(reply: &Reply) -> u64 {
 }
 
 fn limit_memory(db: &mut Connection, room: i64) -> i64 {
-    // The server's memory has these buffers, and its comparison with the limit leaves them out.
-    eventually("the replica and the append-only file have all", || {
-        db.info_number("memory", "mem_not_counted_for_evict") < 1 << 20
-    });
-    // What a connection read last, in megabytes, is freed a second later: as room beyond the limit.
-    eventually("connections hold no words of a batch", || {
-        db.info_number("memory", "mem_clients_normal") < 1 << 20
-    });
-    let most = db.info_number("memory", "used_memory") + room;
+    let most = db.memory_at_rest() + room;
     db.run(&format!("CONFIG SET maxmemory {most}"));
     most
 }

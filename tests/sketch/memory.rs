@@ -1,7 +1,7 @@
 //! `maxmemory`: how far a command of either module goes beyond it, at most.
 
 use crate::module::{now, server};
-use splitbloom_harness::{eventually, words, Connection, Server};
+use splitbloom_harness::{words, Connection, Server};
 
 /// What docs/commands.md promises.
 const MOST: i64 = 8 << 20;
@@ -121,25 +121,18 @@ fn set_up(db: &mut Connection, command: &[Vec<u8>]) {
 fn no_command_of_either_module_goes_far_beyond_maxmemory() {
     let (primary, mut db) = Server::with_sketches(&["maxmemory-policy noeviction"]).with_client();
     let replica = primary.replica(&[]);
-    let used = |db: &mut Connection| db.info_number("memory", "used_memory");
     for (command, is_stopped) in commands(now()) {
         set_up(&mut db, &command);
         primary.wait_for(&replica);
-        eventually("buffers are sent", || {
-            db.info_number("memory", "mem_not_counted_for_evict") < 1 << 20
-        });
         // The words of the command fit.
         let long: usize = command.iter().map(Vec::len).filter(|len| *len > 1_000).sum();
         let room = (3 * long + 84 * command.len() + (256 << 10)) as i64;
-        let most = used(&mut db) + room;
+        let most = db.memory_at_rest() + room;
         db.run(&format!("CONFIG SET maxmemory {most}"));
         let name: Vec<_> = command[..2].iter().map(|word| String::from_utf8_lossy(word)).collect();
         let name = name.join(" ");
         let reply = db.call(&command).to_string();
-        eventually("what was replicated is sent", || {
-            db.info_number("memory", "mem_not_counted_for_evict") < 1 << 20
-        });
-        let over = used(&mut db) - most;
+        let over = db.memory_at_rest() - most;
         println!("{name}: {:.1} MiB over maxmemory", over as f64 / f64::from(1 << 20));
         assert!(over <= MOST, "{name}: {over} bytes over maxmemory");
         let was_stopped = reply.contains(OVER_MAXMEMORY);

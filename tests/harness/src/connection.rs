@@ -120,6 +120,20 @@ impl Connection {
         self.info_number("bf", "bf_bytes_held")
     }
 
+    /// The server's memory once its buffers are empty: those for replicas and files, which do not
+    /// count towards `maxmemory`, and what connections read last, which the server frees a second
+    /// later: room beyond a limit that was set before. (INFO's number for connections is up to a
+    /// second old.)
+    pub fn memory_at_rest(&mut self) -> i64 {
+        eventually("the server's buffers are empty", || {
+            let clients = self.run("CLIENT LIST TYPE normal").text();
+            let each = clients.split(' ').filter_map(|word| word.strip_prefix("tot-mem="));
+            let held: i64 = each.map(|bytes| bytes.parse::<i64>().expect("a number")).sum();
+            held.max(self.info_number("memory", "mem_not_counted_for_evict")) < 1 << 20
+        });
+        self.info_number("memory", "used_memory")
+    }
+
     /// What DUMP returns.
     pub fn dump(&mut self, key: &str) -> Vec<u8> {
         self.call(["DUMP", key]).bytes().to_vec()
