@@ -23,8 +23,8 @@
 //!
 //! # When nodes are joined
 //! A pass takes place when there are `6 δ + 9` nodes and a number is added. Answers come from a
-//! copy that a pass has joined, unless there are only single numbers, from which they are exact;
-//! the copy is kept until the next change. So the nodes depend only on the numbers and their order:
+//! list that a pass has joined, unless there are only single numbers, from which they are exact; it
+//! is kept until the next change. So the nodes depend only on the numbers and their order:
 //! a replica has the same ones, whoever queries it, and a value read from a file goes on as the one
 //! that was saved. (RedisBloom makes a pass for every answer and every save.) Numbers that no pass
 //! has seen are saved as nodes of weight 1, which is RedisBloom's encoding of them after a pass.

