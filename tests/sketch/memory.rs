@@ -161,6 +161,22 @@ fn what_is_counted_before_the_limit_is_kept_and_the_reply_says_so() {
     assert!(info.ends_with(&format!("+count, :{number}, +cell_size, :4]")), "{info}");
 }
 
+#[test]
+fn a_packing_whose_copy_would_go_beyond_maxmemory_is_refused() {
+    let (_server, mut db) = server().with_client();
+    db.run("CMS.INITBYDIM narrow 1000 5");
+    let digest = db.digest("narrow");
+    let items = vec![b'x'; 12_000_000];
+    // The server takes the argument twice, too.
+    let most = db.memory_at_rest() + items.len() as i64 * 12 / 5;
+    db.run(&format!("CONFIG SET maxmemory {most}"));
+    let packing: [&[u8]; 5] = [b"CMS.PACKINCR", b"narrow", b"FIXED", b"100", &items];
+    assert_eq!(db.call(packing).to_string(), format!("-{OVER_MAXMEMORY}."));
+    assert_eq!(db.digest("narrow"), digest);
+    db.run("CONFIG SET maxmemory 0");
+    assert!(!db.call(packing).is_error());
+}
+
 /// A batch that would take 500 MiB is stopped before the server evicts more than the limit asks.
 #[test]
 fn other_keys_are_not_evicted_for_a_sketch() {

@@ -14,6 +14,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::packed::{PackedCommand, ITEMS, LAYOUT};
+use splitbloom_server::ration::Ration;
 use splitbloom_server::text::ShortText;
 use splitbloom_sketch::cms::{CellSize, Counted};
 
@@ -140,10 +141,16 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let (rows, size) = (sketch.rows().max(MIN_ROWS), sketch.shape().cell_size());
     check_work(context, rows, items.len(), items.bytes().len())?;
     let is_replay = context.is_replay(); // without a reader of the reply
+
+    // What follows takes as much as the items, before the first of them is counted.
+    let ration = Ration::begin(context);
     let with_room = |bytes| try_vec::<u8>(if is_replay { 0 } else { bytes });
     let width = if size == CellSize::Eight { size_of::<u64>() } else { size_of::<u32>() };
-    let mut estimates = with_room(items.len() * width).ok_or(NO_MEMORY_TO_REPLY)?;
-    let room = with_room(items.bytes().len()).ok_or(NO_MEMORY_TO_COUNT)?;
+    let estimates = with_room(items.len() * width);
+    let mut estimates = estimates.ok_or_else(|| NO_MEMORY_TO_REPLY.within(&ration))?;
+    let room = with_room(items.bytes().len());
+    let room = room.ok_or_else(|| NO_MEMORY_TO_COUNT.within(&ration))?;
+    drop(ration);
     let mut effective = Effective::new(items, room);
     let each = items.items().map(|item| (item, by));
     let sketch = target.value_mut().sketch_mut();
