@@ -98,6 +98,18 @@ fn a_copy_follows_the_nodes_that_live_while_one_is_dead() {
         let found = follower.contains_many(&added).expect("a copy");
         found.into_iter().all(|found| found) && follower.status().error.is_some()
     });
+    // One that is fetched anew takes its place, too.
+    let number = (1_000..).find(|number| {
+        let slot = slot_of(&name.key(partitions().of(&item(*number))));
+        owners[usize::from(slot)].as_ref() != Some(&dead)
+    });
+    let number = item(number.expect("a living node"));
+    let key = name.key(partitions().of(&number));
+    let owner = owners[usize::from(slot_of(&key))].clone().expect("it is served");
+    for command in [vec![b"BF.CLEAR".as_slice(), &key], vec![b"BF.ADD", &key, &number]] {
+        assert!(!owner.connect().call(command).is_error());
+    }
+    eventually("it is in the copy", || follower.contains(&number) == Some(true));
 }
 
 /// The owner of a slot, and another primary.

@@ -243,6 +243,24 @@ fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
     }
 }
 
+/// By the time that the last partition has come, the server would have forgotten what the follower
+/// has of the first.
+#[test]
+fn partitions_are_followed_however_long_it_takes_to_fetch_them_all() {
+    let (server, mut db) = Server::configured(&["bf.journal-idle-time 1"]).with_client();
+    let keys = partitioned(&mut db, Partitions::new(8).expect("a power of two"));
+    let Keys::Partitioned(name, partitions) = keys else { unreachable!() };
+    for partition in partitions.each() {
+        let key = String::from_utf8(name.key(partition)).expect("a text");
+        add_items(&mut db, &key, 0..30_000);
+    }
+    // Some 100 KB each, at 16 KiB in 80 ms.
+    let downwards = |_: &mut [u8]| thread::sleep(Duration::from_millis(80));
+    let link = Link::changing(server.port(), |_| (), downwards);
+    let follower = Follower::start(at(link.port()), Topology::OneServer, keys).expect("a thread");
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+}
+
 #[test]
 fn followers_are_listed_by_name_if_they_may_name_themselves() {
     let (server, mut db) = Server::start().with_client();

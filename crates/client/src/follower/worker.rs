@@ -30,6 +30,9 @@ const SWEEP_OF_IDLE: Duration = Duration::from_millis(450);
 const PACE: Duration = Duration::from_millis(1);
 /// How long a request is retried before the worker connects anew.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often the other partitions are read while one is fetched: a journal that is not read for
+/// `bf.journal-idle-time` ends.
+const MEANWHILE: Duration = Duration::from_millis(500);
 /// The name of its connections in CLIENT LIST.
 const NAME: &str = "splitbloom-follower";
 /// The first and the longest pause before it connects anew.
@@ -71,6 +74,7 @@ pub(super) struct Worker {
     was_missing: bool,
     /// When the last fetch ended, and how long it took.
     last_fetch: (Instant, Duration),
+    is_fetching: bool,
 }
 
 impl Worker {
@@ -87,7 +91,8 @@ impl Worker {
         };
         let last_fetch = (Instant::now(), Duration::ZERO);
         let nodes = Vec::new();
-        Self { copy, source, nodes, parts, is_published, was_missing: false, last_fetch }
+        let (was_missing, is_fetching) = (false, false);
+        Self { copy, source, nodes, parts, is_published, was_missing, last_fetch, is_fetching }
     }
 
     /// Follows until the follower is dropped.
@@ -154,10 +159,14 @@ impl Worker {
                 (swept_at, sweep) = (Instant::now(), SWEEP_OF_IDLE);
             }
             let are_due = self.parts.iter().any(|part| part.is_due);
-            let has_news = match are_due {
-                true => self.ask(&mut link)?,
-                false => self.wait(&mut link, rest)?,
+            let asked = match are_due {
+                true => self.ask(&mut link),
+                false => self.wait(&mut link, rest),
             };
+            if asked.is_err() && self.is_published {
+                self.publish(); // what has come of other partitions
+            }
+            let has_news = asked?;
             if has_news {
                 sweep = SWEEP;
             }
@@ -291,17 +300,17 @@ impl Worker {
     ) -> Result<(), Error> {
         let part = &mut self.parts[index];
         part.is_due = true;
+        if self.last_fetch.0 > asked_at {
+            return Ok(()); // the fetch has read this partition meanwhile
+        }
         let Some(hashes) = &changes.hashes else {
             if changes.are_of_journal_of(&part.position) {
                 part.position = BEGINNING.to_vec();
                 return Err(Error::Outpaced(part.key.clone()));
             }
-            let begun = Instant::now();
-            let fetched = fetch(link, &part.key, changes.position);
-            self.last_fetch = (Instant::now(), begun.elapsed());
-            let (filter, position) = fetched?;
-            (part.filter, part.position) = (Some(filter), position);
-            self.copy.fetched();
+            if !self.is_fetching {
+                self.fetch(index, changes.position, link)?;
+            }
             return Ok(());
         };
         let is_all = hashes.len() < MAX_CHANGES;
@@ -313,6 +322,27 @@ impl Worker {
         if is_all {
             (part.is_due, part.current_at) = (false, Some(asked_at));
         }
+        Ok(())
+    }
+
+    /// Fetches a partition from `position` on, and reads the others meanwhile.
+    fn fetch(&mut self, index: usize, position: Vec<u8>, link: &mut Link) -> Result<(), Error> {
+        let (begun, key) = (Instant::now(), self.parts[index].key.clone());
+        let mut read_at = begun;
+        let fetched = fetch(link, &key, position, |link| {
+            if self.parts.len() > 1 && read_at.elapsed() > MEANWHILE {
+                self.parts.iter_mut().for_each(|part| part.is_due = true);
+                self.is_fetching = true;
+                let _ = self.ask(link); // what fails is asked again after the fetch
+                self.is_fetching = false;
+                read_at = Instant::now();
+            }
+        });
+        self.last_fetch = (Instant::now(), begun.elapsed());
+        let (filter, position) = fetched?;
+        let part = &mut self.parts[index];
+        (part.filter, part.position, part.is_due) = (Some(filter), position, true);
+        self.copy.fetched();
         Ok(())
     }
 
@@ -364,9 +394,14 @@ fn not_applied(error: AddError) -> Error {
 }
 
 /// Fetches the filter of a key from `position` on, in chunks of at most 1 MiB, and follows it
-/// meanwhile: a journal need not hold more than what is new between two chunks. Returns the
-/// position of the copy.
-fn fetch(link: &mut Link, key: &[u8], mut position: Vec<u8>) -> Result<(Filter, Vec<u8>), Error> {
+/// meanwhile: a journal need not hold more than what is new between two chunks. Calls `between`
+/// after each chunk. Returns the position of the copy.
+fn fetch(
+    link: &mut Link,
+    key: &[u8],
+    mut position: Vec<u8>,
+    mut between: impl FnMut(&mut Link),
+) -> Result<(Filter, Vec<u8>), Error> {
     let (mut filter, mut iterator): (Option<Filter>, i64) = (None, 0);
     loop {
         let (chunk, changes) = ask_for_chunk(link, key, iterator, &position)?;
@@ -387,6 +422,7 @@ fn fetch(link: &mut Link, key: &[u8], mut position: Vec<u8>) -> Result<(Filter, 
             return Ok((copy, changes.position));
         }
         (filter, iterator, position) = (Some(copy), next, changes.position);
+        between(link);
     }
 }
 
