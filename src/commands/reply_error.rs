@@ -58,6 +58,8 @@ impl ReplyError {
     pub const NO_MEMORY_TO_CREATE: Self = error("ERR Insufficient memory to create filter");
     pub const NO_MEMORY_TO_ADD: Self = error("ERR Insufficient memory to add item");
     pub const NO_MEMORY_TO_DELETE: Self = error("ERR Insufficient memory to delete item");
+    pub const NO_SUCH_CHUNK: Self =
+        error("ERR no such chunk: the filter was replaced, cleared or shrunk since the first one");
     pub const NO_MEMORY_TO_DUMP: Self = error("ERR Insufficient memory to dump filter");
     pub const NO_MEMORY_TO_REPLY: Self = error("ERR Insufficient memory to reply");
     pub const OVER_MAXMEMORY: Self = error(texts::OVER_MAXMEMORY);

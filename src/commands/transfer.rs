@@ -5,7 +5,7 @@ use crate::commands::common::CHUNK;
 use crate::commands::reply_error::ReplyError;
 use crate::types::{BloomFilter, BloomFilters, CountingFilters, Family, Stored};
 use crate::{config, journal};
-use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
+use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded, END};
 use splitbloom_filter::foreign::redisbloom::HEADER;
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter};
@@ -84,8 +84,12 @@ fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
     let chunk = encode_chunk(stored.filter(), iterator);
-    let chunk = chunk.map_err(|_| ReplyError::NO_MEMORY_TO_DUMP)?;
-    let (next, bytes) = chunk.map_or((0, Vec::new()), |chunk| (chunk.next, chunk.bytes));
+    let (next, bytes) = match chunk.map_err(|_| ReplyError::NO_MEMORY_TO_DUMP)? {
+        Some(Encoded { next, bytes }) => (next, bytes),
+        // It looks like the end, and what has been copied denies most of the items.
+        None if iterator < END => return Err(ReplyError::NO_SUCH_CHUNK),
+        None => (0, Vec::new()),
+    };
     context.reply_array(2);
     context.reply_integer(next);
     context.reply_bytes(&bytes);

@@ -167,6 +167,9 @@ ERR Second argument must be numeric
     BF.SCANDUMP <filter|k|text> <abc|1.5|9223372036854775808|∅|␠0>
     CF.SCANDUMP <counting|k> abc
     <BF|CF>.LOADCHUNK <k|text> <abc|1.5|∅> a
+ERR no such chunk: the filter was replaced, cleared or shrunk since the first one
+    BF.SCANDUMP filter 1000
+    CF.SCANDUMP counting 1
 ERR received bad data
     BF.LOADCHUNK <k|filter> <1|0|2|-1|9223372036854775807> a
     BF.LOADCHUNK k 1 ∅
