@@ -183,8 +183,8 @@ pub mod topk {
          window",
     );
     pub const TOO_LONG_TO_LIST: ReplyError = ReplyError(
-        "TopK: the bytes of the items listed in all slices, times depth, must be at most \
-         1073741824 to be read",
+        "TopK: the bytes of the items listed in all slices, times depth (8 or more), must be at \
+         most 1073741824 to be read",
     );
     pub const TOO_MANY_STEPS: ReplyError = ReplyError(
         "TopK: items times depth must be at most 4194304, and fewer with large increments",
@@ -311,7 +311,7 @@ mod tests {
         for error in [super::topk::TOO_MANY_READS, super::topk::TOO_MANY_STEPS] {
             assert!(error.0.contains(&format!(" at most {},", topk::MAX_STEPS)));
         }
-        let most = format!(" at most {} ", crate::topk::read::MAX_LISTED_BYTES);
+        let most = format!(" at most {} ", 256 * topk::MAX_STEPS); // bytes of a step
         assert!(super::topk::TOO_LONG_TO_LIST.0.contains(&most));
         ends_with(K_RANGE, format!("[1 {}]", topk::K.end()));
         ends_with(DEPTH_RANGE, format!("[1 {}]", topk::DEPTH.end()));

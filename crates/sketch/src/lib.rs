@@ -18,4 +18,5 @@ pub mod topk;
 pub mod window;
 
 pub use error::DecodeError;
+pub use rows::steps_to_hash;
 pub use sketch::Sketch;

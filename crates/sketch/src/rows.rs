@@ -6,6 +6,16 @@ use splitbloom_foundation::murmur::{murmur32, murmur32_of_each};
 /// eight rows into registers for several numbers, whatever the depth.
 pub(crate) const ABREAST: usize = 8;
 
+/// The bytes of an item that take as long to hash for a row as a counter takes to touch: some 10
+/// cycles for 4 bytes and eight rows.
+const BYTES_OF_A_STEP: u64 = 256;
+
+/// The steps of hashing `bytes` bytes of items for `rows` rows, where one is to touch a counter.
+/// Eight rows are hashed together, and fewer take as long.
+pub fn steps_to_hash(bytes: u64, rows: u64) -> u64 {
+    (bytes / BYTES_OF_A_STEP).saturating_mul(rows.max(ABREAST as u64))
+}
+
 /// Finds the counters of items in a table of rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows {

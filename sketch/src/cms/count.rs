@@ -24,6 +24,7 @@ use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_server::text::ShortText;
 use splitbloom_sketch::cms::{CellSize, CountMinSketch, Counted, OutOfRange, RangeError};
+use splitbloom_sketch::steps_to_hash;
 use std::cell::Cell;
 
 const ITEMS: Parameter = Parameter::block(
@@ -67,9 +68,6 @@ pub const QUERY: Command<ReplyError> = Command {
 /// The most counters that the items of a command touch: items times rows, times the slices. In the
 /// largest sketches they take 0.1 s, and 0.5 s while their memory is allocated.
 pub const MAX_TOUCHED: u64 = 1 << 22;
-/// The bytes of an item that take as long to hash for a row as a counter takes to touch: 8 rows are
-/// hashed together, at some 10 cycles for 4 bytes.
-const BYTES_OF_A_TOUCH: usize = 256;
 
 /// Increments that are kept on the stack: an allocation would cost one item a sixth of its time.
 const FEW: usize = 4;
@@ -219,7 +217,8 @@ pub(super) fn check_work(
     number: usize,
     bytes: usize,
 ) -> Result<(), ReplyError> {
-    let touched = rows.saturating_mul((number + bytes / BYTES_OF_A_TOUCH) as u64);
+    let touched = rows.saturating_mul(number as u64);
+    let touched = touched.saturating_add(steps_to_hash(bytes as u64, rows));
     match touched > MAX_TOUCHED && !context.is_replay() {
         true => Err(TOO_MANY_TOUCHED),
         false => Ok(()),
@@ -243,7 +242,8 @@ fn increment(
         few = [const { Cell::new(Ok(0)) }; FEW];
         &few[..number]
     } else {
-        many = try_vec(number).ok_or(NO_MEMORY_TO_COUNT)?;
+        let ration = Ration::begin(context);
+        many = try_vec(number).ok_or_else(|| NO_MEMORY_TO_COUNT.within(&ration))?;
         many.resize(number, Cell::new(Ok(0)));
         &many[..]
     };

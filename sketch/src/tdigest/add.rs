@@ -26,11 +26,12 @@ const FEW: usize = 8;
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let mut target = context.existing::<StoredDigest>(arguments.at(1))?.ok_or(MISSING)?;
     let words = arguments.bytes_from(2);
+    let ration = Ration::begin(context);
     let (mut few, mut many) = ([0.0; FEW], None);
     let numbers = match few.get_mut(..words.len()) {
         Some(few) => few,
         None => {
-            let many = many.insert(try_vec(words.len()).ok_or(NO_MEMORY)?);
+            let many = many.insert(try_vec(words.len()).ok_or_else(|| NO_MEMORY.within(&ration))?);
             many.resize(words.len(), 0.0);
             &mut many[..]
         }
@@ -41,7 +42,6 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             return Err(NOT_FINITE);
         }
     }
-    let ration = Ration::begin(context);
     let added = target.value_mut().sketch_mut().add(numbers);
     added.map_err(|error| ReplyError::from(error).within(&ration))?;
     drop(ration);

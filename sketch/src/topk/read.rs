@@ -13,10 +13,6 @@ use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 use splitbloom_sketch::topk::{TopK, MAX_STEPS};
 
-/// The most bytes that are hashed to read the list of a window. Up to eight rows take 2.5 cycles a
-/// byte together, so that is a tenth of a second at depth 8 and more, and 8/depth of that below.
-pub const MAX_LISTED_BYTES: u64 = 1 << 30;
-
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
 
 pub const QUERY: Command<ReplyError> = Command {
@@ -63,10 +59,11 @@ fn topk_of<'k>(key: &'k ReadKey<'_>) -> Result<&'k TopK, ReplyError> {
     Ok(key.value::<StoredTopK>()?.ok_or(MISSING)?.sketch())
 }
 
-/// The time at which the list is read, unless that would take too long: see [`MAX_LISTED_BYTES`].
+/// The time at which the list is read, unless its items take more than [`MAX_STEPS`] to hash, a
+/// tenth of a second; to sort them takes up to three times as long.
 fn time_to_list(topk: &TopK) -> Result<u64, ReplyError> {
     let now = now_for(topk.window());
-    (topk.bytes_to_list(now) <= MAX_LISTED_BYTES).then_some(now).ok_or(TOO_LONG_TO_LIST)
+    (topk.steps_to_list(now) <= MAX_STEPS).then_some(now).ok_or(TOO_LONG_TO_LIST)
 }
 
 fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

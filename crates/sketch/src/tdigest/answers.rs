@@ -21,14 +21,15 @@ pub struct Answers<'a> {
 pub(super) struct Ranked {
     pub mean: f64,
     pub weight: f64,
-    /// The weight below the node and half its own: up to 2^51 exactly.
-    pub middle: f64,
+    /// The weight below the node.
+    pub begin: f64,
 }
 
 impl Ranked {
-    /// The weight below the node.
-    pub fn begin(&self) -> f64 {
-        self.middle - self.weight / 2.0
+    /// The weight below the node and half its own: up to 2^51 exactly.
+    #[inline]
+    pub fn middle(&self) -> f64 {
+        self.begin + self.weight / 2.0
     }
 }
 
@@ -81,11 +82,10 @@ impl TDigest {
             joined = pass::try_join(nodes, self.compression)?;
             nodes = &joined;
         }
-        let (mut view, mut below) = (try_vec(nodes.count())?, 0);
+        let (mut view, mut begin) = (try_vec(nodes.count())?, 0);
         for Node { mean, weight } in nodes.iter() {
-            let middle = below as f64 + weight as f64 / 2.0;
-            view.push(Ranked { mean, weight: weight as f64, middle });
-            below += weight;
+            view.push(Ranked { mean, weight: weight as f64, begin: begin as f64 });
+            begin += weight;
         }
         Ok(view)
     }

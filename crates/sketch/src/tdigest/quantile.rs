@@ -47,7 +47,7 @@ impl Answers<'_> {
         let (mut below, mut others) = (0, self.nodes.len());
         while below < others {
             let index = usize::midpoint(below, others);
-            if self.nodes[index].middle <= rank {
+            if self.nodes[index].middle() <= rank {
                 below = index + 1;
             } else {
                 others = index;
@@ -58,7 +58,7 @@ impl Answers<'_> {
         let Some(left) = below.last() else { return self.digest.min };
         let Some(right) = above.first() else { return self.digest.max };
         // The half of a single's weight that lies towards the other node is where the single is.
-        let (mut from_left, mut to_right) = (rank - left.middle, right.middle - rank);
+        let (mut from_left, mut to_right) = (rank - left.middle(), right.middle() - rank);
         if left.weight == 1.0 {
             if from_left < 0.5 {
                 return left.mean;

@@ -11,7 +11,7 @@ enum Weight {
 
 impl Answers<'_> {
     /// The fraction of the numbers that lie below `x`, with half of those equal to it; `None` if
-    /// there are none, or `x` is not a number. Cost: a binary search in each list.
+    /// there are none, or `x` is not a number. Cost: two binary searches.
     ///
     /// As in MergingDigest, a node's numbers spread evenly from its middle to that of its
     /// neighbours, but a single is a step.
@@ -61,13 +61,13 @@ impl Answers<'_> {
     fn weight_between(&self, x: f64, before: usize, after: usize) -> Option<f64> {
         let (left, right) = (self.nodes.get(before.wrapping_sub(1)), self.nodes.get(before)?);
         if before != after {
-            let end = self.nodes.get(after).map_or(self.digest.weight() as f64, Ranked::begin);
-            return Some(right.begin().midpoint(end));
+            let end = self.nodes.get(after).map_or(self.digest.weight() as f64, |node| node.begin);
+            return Some(right.begin.midpoint(end));
         }
         let left = left?;
         // A single's whole weight is at its mean.
-        let base = if left.weight == 1.0 { right.begin() } else { left.middle };
-        let top = if right.weight == 1.0 { right.begin() } else { right.middle };
+        let base = if left.weight == 1.0 { right.begin } else { left.middle() };
+        let top = if right.weight == 1.0 { right.begin } else { right.middle() };
         Some(base + scaled_part(top - base, left.mean, x, right.mean))
     }
 

@@ -12,7 +12,7 @@ impl Answers<'_> {
         let weight = self.digest.weight() as f64;
         let (low, high) = ((weight * low).floor(), (weight * high).ceil());
         let parts = self.nodes.iter().map(move |node| {
-            let (weight, below) = (node.weight, node.begin());
+            let (weight, below) = (node.weight, node.begin);
             let above_low = weight - (low - below).max(0.0).min(weight);
             let part = above_low.min((high - below).max(0.0));
             (node.mean, part)

@@ -52,6 +52,7 @@ pub use shape::{
 };
 pub use totals::{Counts, Listed, Lookup};
 
+use crate::rows::steps_to_hash;
 use crate::sketch::Sketch;
 use crate::window::Ring;
 use random::Random;
@@ -71,8 +72,6 @@ pub const MAX_UNITS: u32 = 100_000;
 /// The most steps of the items that come at once: see [`TopK::steps`]. In the largest tables each
 /// takes some 45 ns, and a bucket that is worn down 100 ns for each count: a third of a second.
 pub const MAX_STEPS: u64 = 1 << 22;
-/// The bytes of an item that take as long to hash for a row as a bucket takes to touch.
-const BYTES_OF_A_STEP: u64 = 256;
 
 /// The items that come most often, of all or of those in a window.
 pub struct TopK {
@@ -172,14 +171,15 @@ impl TopK {
     #[inline]
     pub fn steps(&self, len: usize, units: u32) -> u64 {
         let wear = u64::from(self.rules.decay.steps(units));
-        let of_row = 1 + wear + len as u64 / BYTES_OF_A_STEP;
-        u64::from(self.rules.shape.depth) * of_row
+        let depth = u64::from(self.rules.shape.depth);
+        depth * (1 + wear) + steps_to_hash(len as u64, depth)
     }
 
     /// The steps of estimating the count of an item of `len` bytes: one in each row, of each slice.
     pub fn steps_to_count(&self, len: usize) -> u64 {
         let slices = self.window().map_or(1, |span| u64::from(span.slices()) + 1);
-        u64::from(self.rules.shape.depth) * (slices + len as u64 / BYTES_OF_A_STEP)
+        let depth = u64::from(self.rules.shape.depth);
+        depth * slices + steps_to_hash(len as u64, depth)
     }
 
     /// Advances the time to `now`, so that items can be added. Calls `over` with each slice that is

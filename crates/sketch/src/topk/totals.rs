@@ -3,6 +3,7 @@
 use super::rules::fingerprint;
 use super::slice::Slice;
 use super::{Body, TopK};
+use crate::rows::steps_to_hash;
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 use std::cmp::Reverse;
 
@@ -77,13 +78,13 @@ impl TopK {
         }
     }
 
-    /// The bytes that [`TopK::list`] hashes at `now`: of each item in the list of each slice, once
-    /// for each row. 0 without a window. Cost: a step for each of these items.
-    pub fn bytes_to_list(&self, now: u64) -> u64 {
+    /// The steps of hashing what [`TopK::list`] hashes at `now`: each item in the list of each
+    /// slice. 0 without a window. Cost: a step for each of these items.
+    pub fn steps_to_list(&self, now: u64) -> u64 {
         let Body::Window(ring) = &self.body else { return 0 };
         let entries = ring.live(now).flat_map(|slice| slice.list.places());
         let bytes: u64 = entries.filter_map(|(_, entry)| Some(entry?.item.len() as u64)).sum();
-        bytes * u64::from(self.rules.shape.depth)
+        steps_to_hash(bytes, self.rules.shape.depth.into())
     }
 
     /// Prepares for lookups at `now`. Cost: none; in a window that of [`TopK::list`].
