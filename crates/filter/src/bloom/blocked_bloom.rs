@@ -391,6 +391,11 @@ impl BlockedBloom {
         self.segments.absorb(other.segments)
     }
 
+    /// Makes the guard close it at its error rate: see [`guard::limit_of_uneven`].
+    pub(super) fn close_at_its_rate(&mut self) {
+        self.fill.limit_to(guard::limit_of_uneven(&self.header().shape));
+    }
+
     /// Sets the number of items counted, or the capacity if that is less.
     pub(crate) fn set_items(&mut self, items: u64) {
         self.fill.set_items(items);

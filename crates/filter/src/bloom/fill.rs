@@ -30,6 +30,11 @@ impl Fill {
         self.limit
     }
 
+    /// Closes it at a weight of `limit`, if that is lower.
+    pub fn limit_to(&mut self, limit: u64) {
+        self.limit = self.limit.min(limit);
+    }
+
     /// The number of items that were new.
     pub fn items(&self) -> u64 {
         self.items

@@ -18,7 +18,7 @@
 //! Unfolded, a sub-bitmap is as full as the one or two whose items it may have.
 
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
-use crate::bloom::guard::{self, UNIT};
+use crate::bloom::guard;
 use crate::bloom::shape::Shape;
 use crate::bloom::sizing::Split;
 use crate::error::AddError;
@@ -50,7 +50,11 @@ impl Header {
     fn folded_at(&self, num_sub_bitmaps: u64, sizing: &Split) -> Option<Self> {
         let shape = Shape { num_sub_bitmaps, ..self.shape };
         let capacity = sizing.capacity_of(&shape)?;
-        let guard_limit = guard::limit(&shape, capacity, self.error_rate);
+        let mut guard_limit = guard::limit(&shape, capacity, self.error_rate);
+        let (from, to) = (self.shape.num_sub_bitmaps, num_sub_bitmaps);
+        if !(Division { from, to }).is_exact() {
+            guard_limit = guard_limit.min(guard::limit_of_uneven(&shape));
+        }
         Some(Self { shape, capacity, guard_limit, ..*self })
     }
 
@@ -108,12 +112,13 @@ impl Header {
         folds.filter_map(move |factor| self.folded_at(n / factor, sizing))
     }
 
-    /// The sizes of at least `capacity` items that hold its own, if those of every sub-bitmap with
-    /// two images are in both. The first is for nearly any items, the last for all but chosen ones.
+    /// The sizes at which it holds `capacity` items with its own, at most as many, if those of every
+    /// sub-bitmap with two images are in both. The first is for nearly any items, the last for all
+    /// but chosen ones.
     ///
     /// n sub-bitmaps become m, of which m - 1 at most begin within one of n, so the share m/n of
-    /// the items counts twice. With i items and the capacity C of n sub-bitmaps, m is that of a
-    /// capacity c = i + i * m/n, and m/n = c/C, so c = i / (1 - i/C).
+    /// its i items counts twice. With room for a items, and the capacity C of n sub-bitmaps, m is
+    /// that of a capacity c = a + i * m/n, and m/n = c/C, so c = a / (1 - i/C).
     fn inexact_folds<'a>(
         &'a self,
         capacity: u64,
@@ -121,7 +126,7 @@ impl Header {
         sizing: &'a Split,
     ) -> impl Iterator<Item = Self> + 'a {
         let items = self.items.max(1) as f64;
-        let fits = items / (1.0 - items / most as f64).max(f64::MIN_POSITIVE);
+        let fits = capacity.max(1) as f64 / (1.0 - items / most as f64).max(f64::MIN_POSITIVE);
         let n = self.shape.num_sub_bitmaps as f64;
         let m = fits / most as f64 * n;
         // The weight of m random sub-bitmaps deviates by 1/sqrt(m) or less, and is some high power
@@ -133,7 +138,7 @@ impl Header {
         let margin = 0.25 / m.sqrt() + uneven;
         let sizes = (0..TRIES).map(move |tries| fits * (1.0 + margin * f64::from(1 << tries)));
         sizes.take_while(move |fits| *fits < most as f64).filter_map(move |fits| {
-            let size = sizing.shape_for((fits as u64).max(capacity)).num_sub_bitmaps;
+            let size = sizing.shape_for(fits as u64).num_sub_bitmaps;
             self.folded_to_at_least(size, sizing)
         })
     }
@@ -333,7 +338,7 @@ impl BlockedBloom {
 
     /// Whether its false-positive rate is at most its error rate, as the guard weighs its bits.
     pub(crate) fn keeps_its_rate(&self) -> bool {
-        self.fill().weight() <= self.header().shape.num_sub_bitmaps.saturating_mul(UNIT)
+        self.fill().weight() <= guard::limit_of_uneven(&self.header().shape)
     }
 }
 

@@ -125,6 +125,13 @@ impl Scale {
     }
 }
 
+/// The weight at exactly the error rate. It is the limit of a sub-filter whose sub-bitmaps are not
+/// evenly full, after a fold to a number that does not divide theirs: it weighs more than as many
+/// random items, for whose deviations [`limit`] leaves room.
+pub fn limit_of_uneven(shape: &Shape) -> u64 {
+    shape.num_sub_bitmaps.saturating_mul(UNIT)
+}
+
 /// The weight at which the guard closes a sub-filter: the mean of `capacity` random items, and six
 /// standard deviations.
 ///

@@ -304,6 +304,47 @@ mod tests {
         }
     }
 
+    /// Adds items until no more are taken. Returns how many were new.
+    fn fill_up(filter: &mut Filter) -> u64 {
+        let new = |n: &u64| filter.add(&n.to_be_bytes()).is_ok();
+        (1..).take_while(new).count() as u64
+    }
+
+    /// Their sub-bitmaps are not evenly full, so that they weigh more than random items.
+    #[test]
+    fn a_filter_folded_or_united_to_any_size_takes_the_items_asked_for_and_keeps_its_rate() {
+        let fixed = |error_rate, capacity| Parameters {
+            error_rate,
+            capacity,
+            growth: Growth::Fixed,
+            seed: Seed(5),
+        };
+        for (rate, capacity, items, wanted) in [
+            (0.01, 300_000, 50_000, 100_000),
+            (0.01, 30_000, 3_000, 10_000),
+            (0.1, 300_000, 30_000, 100_000),
+            (1e-6, 300_000, 30_000, 0),
+        ] {
+            let mut filter = filter_of(fixed(rate, capacity), 0..items);
+            let old = filter.shrink(wanted, u64::MAX).unwrap().expect("a smaller size");
+            let size = filter.bloom().unwrap().num_sub_bitmaps();
+            assert!(!old.num_sub_bitmaps().is_multiple_of(size), "{rate} {capacity}");
+            let total = items + fill_up(&mut filter);
+            assert!(total >= wanted, "{total} of {wanted}");
+            let share = filter.false_positive_rate() / rate;
+            assert!(share <= 1.003, "{rate} {capacity} {items}: {share} times the rate");
+
+            let mut filter = filter_of(fixed(rate, capacity), 0..items);
+            let other = filter_of(fixed(rate, capacity / 7), items..items + capacity / 20);
+            let union = filter.unite(&[&other], UNLIMITED, u64::MAX, Promise::Kept);
+            assert!(union.unwrap().has_changed);
+            assert_eq!(filter.capacity(), capacity);
+            fill_up(&mut filter);
+            let share = filter.false_positive_rate() / rate;
+            assert!(share <= 1.003, "{rate} {capacity} {items}: {share} times the rate");
+        }
+    }
+
     #[test]
     fn a_shrunk_filter_has_hardly_more_than_the_size_of_its_items() {
         let share = |n: u64| ItemHash::of(&n.to_le_bytes(), Seed(8)).place as f64 / 2f64.powi(64);

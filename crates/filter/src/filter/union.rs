@@ -220,8 +220,9 @@ impl Filter {
     }
 
     /// Whether a union of the sub-filter, or of `unfolded`, with others, and `table` keeps the
-    /// error rate, however far the table grows: a sub-filter must stay within its share of it, and
-    /// a table within its own. A part that gains nothing is not checked.
+    /// error rate: a sub-filter must stay within its share of it, and a table within its own. (A
+    /// table that has most of it by then exceeds it as it grows.) A part that gains nothing is not
+    /// checked.
     fn check_promise(
         &self,
         unfolded: Option<&BlockedBloom>,
