@@ -126,17 +126,18 @@ impl Header {
         sizing: &'a Split,
     ) -> impl Iterator<Item = Self> + 'a {
         let items = self.items.max(1) as f64;
-        let fits = capacity.max(1) as f64 / (1.0 - items / most as f64).max(f64::MIN_POSITIVE);
+        let once = (1.0 - items / most as f64).max(f64::MIN_POSITIVE);
+        let (fits, own) = (capacity.max(1) as f64 / once, items / once);
         let n = self.shape.num_sub_bitmaps as f64;
         let m = fits / most as f64 * n;
         // The weight of m random sub-bitmaps deviates by 1/sqrt(m) or less, and is some high power
         // of the items: this is two deviations. And an image may have the items of one sub-bitmap
         // more than another, of n/m + 1. Their variance is a quarter at most; (k-1)/2 times that,
-        // relative to the square of their number, are the items to spare.
+        // relative to the square of their number, are the items to spare, of its own.
         let parts = n / m + 1.0;
         let uneven = f64::from(self.shape.num_hashes) / 8.0 / (parts * parts);
         let margin = 0.25 / m.sqrt() + uneven;
-        let sizes = (0..TRIES).map(move |tries| fits * (1.0 + margin * f64::from(1 << tries)));
+        let sizes = (0..TRIES).map(move |tries| fits + own * margin * f64::from(1 << tries));
         sizes.take_while(move |fits| *fits < most as f64).filter_map(move |fits| {
             let size = sizing.shape_for(fits as u64).num_sub_bitmaps;
             self.folded_to_at_least(size, sizing)
