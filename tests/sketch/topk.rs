@@ -98,9 +98,10 @@ fn the_list_of_a_window_is_read_if_its_items_times_depth_are_at_most_a_gigabyte(
     let error =
         "-TopK: the bytes of the items listed in all slices, times depth (8 or more), must \
                  be at most 1073741824 to be read";
-    for (depth, length) in [(256, 1 << 16), (1, 1 << 21)] {
+    // Wide enough for each item to have a bucket of its own.
+    for (width, depth, length) in [(100, 256, 1 << 16), (100_000, 1, 1 << 21)] {
         for window in ["WINDOW 3600", ""] {
-            db.run_all(["FLUSHALL", &format!("TOPK.RESERVE t 100 100 {depth} 0.9 {window}")]);
+            db.run_all(["FLUSHALL", &format!("TOPK.RESERVE t 100 {width} {depth} 0.9 {window}")]);
             for number in 0..64_u8 {
                 assert!(!db.call([b"TOPK.ADD", b"t".as_slice(), &vec![number; length]]).is_error());
             }
