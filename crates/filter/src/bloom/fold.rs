@@ -112,7 +112,7 @@ impl Header {
         folds.filter_map(move |factor| self.folded_at(n / factor, sizing))
     }
 
-    /// The sizes at which it holds `capacity` items with its own, at most as many, if those of every
+    /// The sizes at which it holds `capacity` items, its own among them, if those of every
     /// sub-bitmap with two images are in both. The first is for nearly any items, the last for all
     /// but chosen ones.
     ///
