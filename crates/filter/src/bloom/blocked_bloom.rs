@@ -182,10 +182,12 @@ impl BlockedBloom {
     /// [`guard::limit`] keeps rare.
     ///
     /// False positives among the added items are not counted, so a filter of honest items may close
-    /// up to `error_rate * capacity` items below its capacity.
+    /// up to `error_rate * capacity` items below its capacity; and one whose sub-bitmaps are not
+    /// evenly full earlier.
     pub fn is_closed_by_guard(&self) -> bool {
         let fair = self.fill.capacity() as f64 * (1.0 - self.error_rate);
-        self.fill.is_closed() && (self.fill.items() as f64) < fair
+        let is_even = self.fill.limit() != guard::limit_of_uneven(&self.shape());
+        is_even && self.fill.is_closed() && (self.fill.items() as f64) < fair
     }
 
     /// Prefetches the item's sub-bitmap, so that the cache misses of a group of items overlap.

@@ -333,6 +333,8 @@ mod tests {
             assert!(total >= wanted, "{total} of {wanted}");
             let share = filter.false_positive_rate() / rate;
             assert!(share <= 1.003, "{rate} {capacity} {items}: {share} times the rate");
+            let bloom = filter.bloom().unwrap();
+            assert!(bloom.fill().is_full() && !bloom.is_closed_by_guard());
 
             let mut filter = filter_of(fixed(rate, capacity), 0..items);
             let other = filter_of(fixed(rate, capacity / 7), items..items + capacity / 20);
@@ -342,6 +344,8 @@ mod tests {
             fill_up(&mut filter);
             let share = filter.false_positive_rate() / rate;
             assert!(share <= 1.003, "{rate} {capacity} {items}: {share} times the rate");
+            let bloom = filter.bloom().unwrap();
+            assert!(bloom.fill().is_full() && !bloom.is_closed_by_guard());
         }
     }
 
