@@ -167,8 +167,8 @@ fn a_packing_whose_copy_would_go_beyond_maxmemory_is_refused() {
     db.run("CMS.INITBYDIM narrow 1000 5");
     let digest = db.digest("narrow");
     let items = vec![b'x'; 12_000_000];
-    // The server takes the argument twice, too.
-    let most = db.memory_at_rest() + items.len() as i64 * 12 / 5;
+    // Redis 8.6 has the argument once; others have it twice meanwhile, and refuse the command.
+    let most = db.memory_at_rest() + items.len() as i64 * 3 / 2;
     db.run(&format!("CONFIG SET maxmemory {most}"));
     let packing: [&[u8]; 5] = [b"CMS.PACKINCR", b"narrow", b"FIXED", b"100", &items];
     assert_eq!(db.call(packing).to_string(), format!("-{OVER_MAXMEMORY}."));
