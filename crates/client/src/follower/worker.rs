@@ -74,6 +74,7 @@ pub(super) struct Worker {
     was_missing: bool,
     /// When the last fetch ended, and how long it took.
     last_fetch: (Instant, Duration),
+    /// Whether a partition is being fetched. Then others are only read.
     is_fetching: bool,
 }
 
@@ -300,8 +301,9 @@ impl Worker {
     ) -> Result<(), Error> {
         let part = &mut self.parts[index];
         part.is_due = true;
+        // A fetch since the question may have read this partition: it is asked again.
         if self.last_fetch.0 > asked_at {
-            return Ok(()); // the fetch has read this partition meanwhile
+            return Ok(());
         }
         let Some(hashes) = &changes.hashes else {
             if changes.are_of_journal_of(&part.position) {
