@@ -20,7 +20,7 @@ MODULES := --package splitbloom --package splitsketch
 PUBLISHED := $(addprefix --package splitbloom-,foundation filter partition client)
 CORE := $(addprefix --package splitbloom-,foundation filter sketch grammar partition fuzz)
 # Packages outside the workspace.
-APART := tests/containers tests/clients/rust examples/guard
+APART := tests/containers tests/clients/rust examples/guard fuzz/threads
 
 export PEER PEER_SERVER
 
@@ -150,7 +150,8 @@ crates: ## packs the crates that are published, and builds each from its package
 publish-check: crates ## publishes these crates for trial only, and compares their interfaces with the last tag
 	cargo publish --dry-run --no-verify --allow-dirty $(PUBLISHED)
 	@scripts/semver
-check: fmt-check lint layers yaml deny docs crates ## runs all static checks: format, lint, layers, YAML, dependencies, docs, crates
+check: fmt-check lint layers yaml deny docs crates ## runs all static checks: format, lint, layers, YAML, dependencies, docs, crates; all orders of threads
+	@scripts/cargo-apart fuzz/threads run --release
 
 clean: ## removes target and build
 	cargo clean

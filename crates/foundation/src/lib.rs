@@ -28,4 +28,9 @@ pub mod segment;
 pub mod shared;
 pub mod span;
 
+/// What `shared` counts owners with. `fuzz/threads` compiles `shared` with another one.
+mod atomic {
+    pub use std::sync::atomic::{AtomicUsize, Ordering};
+}
+
 pub use alloc::OutOfMemory;

@@ -2,10 +2,10 @@
 //! returns an error when memory is short instead of aborting the process (`Arc::try_new` is
 //! unstable).
 
+use super::atomic::{AtomicUsize, Ordering};
 use std::alloc::Layout;
 use std::ops::Deref;
 use std::ptr::{slice_from_raw_parts_mut, NonNull};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The most owners, as of an `Arc`: threads that are between adding one and aborting do not reach
 /// twice as many.

@@ -1,0 +1,74 @@
+//! Owners of a shared value on three threads, in every order in which they can act and in which
+//! the memory model lets one see what another wrote: loom runs the program once for each.
+
+mod atomic;
+#[allow(dead_code, reason = "the size of an allocation")]
+#[path = "../../../crates/foundation/src/shared.rs"]
+mod shared;
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use shared::Shared;
+use std::panic::catch_unwind;
+
+/// How often a thread is interrupted where it could go on, at most, in one order. Races need few.
+const PREEMPTIONS: usize = 3;
+
+/// A value of which loom notices a read during a write, and that it is never dropped.
+struct Value {
+    number: UnsafeCell<u64>,
+    _dropped: Arc<()>,
+}
+
+impl Value {
+    fn read(&self) {
+        // SAFETY: loom panics if another thread writes meanwhile.
+        self.number.with(|number| unsafe { number.read() });
+    }
+
+    fn write(&self) {
+        // SAFETY: loom panics if another thread reads or writes meanwhile.
+        self.number.with_mut(|number| unsafe { number.write(1) });
+    }
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.write();
+        }
+    }
+}
+
+/// Reads the value as two owners. A sole owner writes to it then, as a filter does once its copy is
+/// gone; the last one frees it.
+fn own(owner: Shared<Value>) {
+    let second = owner.clone();
+    second.read();
+    drop(second);
+    match owner.try_into_inner() {
+        Ok(value) => value.write(),
+        Err(owner) => owner.read(),
+    }
+}
+
+fn all_orders() {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(PREEMPTIONS);
+    orders.check(|| {
+        let value = Value { number: UnsafeCell::new(0), _dropped: Arc::new(()) };
+        let first = Shared::try_new(value).unwrap_or_else(|_| panic!("no memory"));
+        let threads = [first.clone(), first.clone()].map(|owner| thread::spawn(|| own(owner)));
+        own(first);
+        for thread in threads {
+            thread.join().expect("no owner panics");
+        }
+    });
+}
+
+fn main() {
+    all_orders();
+    atomic::relax();
+    assert!(catch_unwind(all_orders).is_err(), "the deliberate race is not detected");
+}
