@@ -186,8 +186,12 @@ impl BlockedBloom {
     /// evenly full earlier.
     pub fn is_closed_by_guard(&self) -> bool {
         let fair = self.fill.capacity() as f64 * (1.0 - self.error_rate);
-        let is_even = self.fill.limit() != guard::limit_of_uneven(&self.shape());
-        is_even && self.fill.is_closed() && (self.fill.items() as f64) < fair
+        !self.is_uneven() && self.fill.is_closed() && (self.fill.items() as f64) < fair
+    }
+
+    /// Whether its sub-bitmaps are not evenly full: see [`guard::limit_of_uneven`].
+    pub(super) fn is_uneven(&self) -> bool {
+        self.fill.limit() == guard::limit_of_uneven(&self.shape())
     }
 
     /// Prefetches the item's sub-bitmap, so that the cache misses of a group of items overlap.

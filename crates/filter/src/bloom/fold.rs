@@ -52,7 +52,8 @@ impl Header {
         let capacity = sizing.capacity_of(&shape)?;
         let mut guard_limit = guard::limit(&shape, capacity, self.error_rate);
         let (from, to) = (self.shape.num_sub_bitmaps, num_sub_bitmaps);
-        if !(Division { from, to }).is_exact() {
+        let is_uneven = self.guard_limit == guard::limit_of_uneven(&self.shape);
+        if is_uneven || !(Division { from, to }).is_exact() {
             guard_limit = guard_limit.min(guard::limit_of_uneven(&shape));
         }
         Some(Self { shape, capacity, guard_limit, ..*self })

@@ -46,7 +46,7 @@ impl BlockedBloom {
         if has_changed {
             let own = self.fill().items();
             let others = other.most_items_in(self.num_sub_bitmaps());
-            if !other.division(self.num_sub_bitmaps()).is_exact() {
+            if other.is_uneven() || !other.division(self.num_sub_bitmaps()).is_exact() {
                 self.close_at_its_rate();
             }
             self.estimate_items(own.max(other.fill().items()), own.saturating_add(others));

@@ -329,6 +329,11 @@ mod tests {
             let old = filter.shrink(wanted, u64::MAX).unwrap().expect("a smaller size");
             let size = filter.bloom().unwrap().num_sub_bitmaps();
             assert!(!old.num_sub_bitmaps().is_multiple_of(size), "{rate} {capacity}");
+            let mut copy = Filter::new(filter.parameters(), UNLIMITED).unwrap();
+            copy.unite(&[&filter], UNLIMITED, u64::MAX, Promise::Kept).unwrap();
+            fill_up(&mut copy);
+            let share = copy.false_positive_rate() / rate;
+            assert!(share <= 1.003, "{rate} {capacity} {items}: {share} times the rate");
             let total = items + fill_up(&mut filter);
             assert!(total >= wanted, "{total} of {wanted}");
             let share = filter.false_positive_rate() / rate;
