@@ -76,6 +76,8 @@ pub(super) struct Worker {
     last_fetch: (Instant, Duration),
     /// Whether a partition is being fetched. Then others are only read.
     is_fetching: bool,
+    /// When a fetch last ended well, or has read the others. What was asked before is out of date.
+    outdated_at: Option<Instant>,
 }
 
 impl Worker {
@@ -90,10 +92,17 @@ impl Worker {
             }
             None => keys.map(Part::new).collect(),
         };
-        let last_fetch = (Instant::now(), Duration::ZERO);
-        let nodes = Vec::new();
-        let (was_missing, is_fetching) = (false, false);
-        Self { copy, source, nodes, parts, is_published, was_missing, last_fetch, is_fetching }
+        Self {
+            copy,
+            source,
+            nodes: Vec::new(),
+            parts,
+            is_published,
+            was_missing: false,
+            last_fetch: (Instant::now(), Duration::ZERO),
+            is_fetching: false,
+            outdated_at: None,
+        }
     }
 
     /// Follows until the follower is dropped.
@@ -301,8 +310,8 @@ impl Worker {
     ) -> Result<(), Error> {
         let part = &mut self.parts[index];
         part.is_due = true;
-        // A fetch since the question may have read this partition: it is asked again.
-        if self.last_fetch.0 > asked_at {
+        // The part may have newer items by now: it is asked again.
+        if self.outdated_at.is_some_and(|time| time > asked_at) {
             return Ok(());
         }
         let Some(hashes) = &changes.hashes else {
@@ -330,18 +339,19 @@ impl Worker {
     /// Fetches a partition from `position` on, and reads the others meanwhile.
     fn fetch(&mut self, index: usize, position: Vec<u8>, link: &mut Link) -> Result<(), Error> {
         let (begun, key) = (Instant::now(), self.parts[index].key.clone());
-        let mut read_at = begun;
         let fetched = fetch(link, &key, position, |link| {
+            let read_at = self.outdated_at.map_or(begun, |time| time.max(begun));
             if self.parts.len() > 1 && read_at.elapsed() > MEANWHILE {
                 self.parts.iter_mut().for_each(|part| part.is_due = true);
                 self.is_fetching = true;
                 let _ = self.ask(link); // what fails is asked again after the fetch
                 self.is_fetching = false;
-                read_at = Instant::now();
+                self.outdated_at = Some(Instant::now());
             }
         });
         self.last_fetch = (Instant::now(), begun.elapsed());
         let (filter, position) = fetched?;
+        self.outdated_at = Some(Instant::now());
         let part = &mut self.parts[index];
         (part.filter, part.position, part.is_due) = (Some(filter), position, true);
         self.copy.fetched();
