@@ -8,6 +8,8 @@ use splitbloom_filter::filter::Shrinking;
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::{AddError, Filter};
 use splitbloom_server::context::Context;
+use splitbloom_server::thread::free_in_background;
+use std::mem::replace;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A fold, or why it has failed.
@@ -62,5 +64,14 @@ impl Fold {
     /// The folded filter. No add may come while the caller holds it.
     pub fn folded(&self) -> MutexGuard<'_, Result<Shrinking, AddError>> {
         locked(&self.folded)
+    }
+}
+
+/// What was folded in vain may be large: a client has gone, or the filter has changed.
+impl Drop for Fold {
+    fn drop(&mut self) {
+        if let Ok(folded) = replace(&mut *self.folded(), Err(AddError::Full)) {
+            free_in_background("bf-free", folded);
+        }
     }
 }
