@@ -23,7 +23,7 @@ impl ReplyError {
 
 impl ReplyError {
     /// This error, or the server's own if memory was refused because `ration` is used up.
-    pub fn within(self, ration: &Ration) -> Self {
+    pub fn within(self, ration: &Ration<'_>) -> Self {
         match ration.is_used_up() {
             true => Self::OVER_MAXMEMORY,
             false => self,

@@ -131,7 +131,10 @@ impl<S: Family> Value for Stored<S> {
     }
 
     fn has_changed(&mut self, context: &Context, key: Argument<'_>) {
-        lapse::schedule(self, context, key);
+        // RedisBloom's have no window, and need not know the time.
+        if self.0.has_own_type() {
+            lapse::schedule(self, context, key);
+        }
     }
 
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {

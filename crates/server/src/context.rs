@@ -1,7 +1,7 @@
 //! A running command, event or timer: what it may call in the server, except replies and keys.
 
 use super::arguments::{Argument, Arguments, OwnedString};
-use super::call::call;
+use super::call::{call, optional};
 use redis_module::raw;
 use std::cell::Cell;
 use std::ffi::{c_int, CStr};
@@ -41,6 +41,8 @@ pub struct Context {
     pub(crate) lacking: Cell<usize>,
     pub(crate) command: Running,
     pub(crate) wait: Cell<Wait>,
+    /// What the server says of the command and of itself, once it has been asked.
+    flags: Cell<Option<u32>>,
 }
 
 /// How a command waits.
@@ -85,7 +87,8 @@ impl Context {
         command: Running,
         wait: Wait,
     ) -> Self {
-        Self { raw, lacking: Cell::new(1), command, wait: Cell::new(wait) }
+        let (lacking, wait, flags) = (Cell::new(1), Cell::new(wait), Cell::new(None));
+        Self { raw, lacking, command, wait, flags }
     }
 
     /// Creates the context that [`detached`] returns, while the server loads the module.
@@ -158,11 +161,17 @@ impl Context {
         self.is_loading() || unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
     }
 
-    /// Whether any of these context flags is set.
+    /// Whether any of these context flags, which last as long as the command runs, is set. The
+    /// server is called once: it sums the counters of its allocator each time.
     pub(crate) fn has_flag(&self, any: u32) -> bool {
-        // SAFETY: the context is live.
-        let flags = unsafe { call!(RedisModule_GetContextFlags(self.raw)) };
-        flags as u32 & any != 0
+        let flags = self.flags.get().unwrap_or_else(|| {
+            // Not with `call!`, which tests can make panic: the allocator needs them, too.
+            let flags = optional!(RedisModule_GetContextFlags).expect("every server has it");
+            // SAFETY: the context is live.
+            unsafe { flags(self.raw) as u32 }
+        });
+        self.flags.set(Some(flags));
+        flags & any != 0
     }
 
     /// Hides argument `index` of the running command from MONITOR and SLOWLOG; replication still

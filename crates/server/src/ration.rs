@@ -11,6 +11,8 @@
 use super::allocator::is_over_maxmemory;
 use super::context::Context;
 use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::thread::panicking;
 
 /// Bytes that any command may take, even over the limit, and between two looks at it. Half of the 8
@@ -28,22 +30,24 @@ struct Account {
     /// The number of bytes at which to look at the limit.
     look: i64,
     is_used_up: bool,
+    /// Lives as long as the account.
+    context: NonNull<Context>,
 }
 
 thread_local! {
     static ACCOUNT: Cell<Option<Account>> = const { Cell::new(None) };
 }
 
-/// The ration of the running command, as long as this lives.
-pub struct Ration(());
+/// The ration of the running command, as long as this lives. It must be dropped.
+pub struct Ration<'a>(PhantomData<&'a Context>);
 
-impl Ration {
+impl<'a> Ration<'a> {
     /// A ration from here on. A command from the primary or the append-only file has run before,
-    /// and has no limit.
-    pub fn begin(context: &Context) -> Self {
-        let account = Account { taken: 0, look: STEP, is_used_up: false };
-        ACCOUNT.set((!context.is_replay()).then_some(account));
-        Self(())
+    /// and has no limit. Cost: some 2 ns.
+    pub fn begin(context: &'a Context) -> Self {
+        let context = NonNull::from(context);
+        ACCOUNT.set(Some(Account { taken: 0, look: STEP, is_used_up: false, context }));
+        Self(PhantomData)
     }
 
     /// Whether memory was refused because the ration was used up.
@@ -61,7 +65,15 @@ impl Ration {
     }
 }
 
-impl Drop for Ration {
+impl Account {
+    /// Whether the command must end.
+    fn is_over(&self) -> bool {
+        // SAFETY: the ration borrows the context, and closes the account when it is dropped.
+        is_over_maxmemory() && !unsafe { self.context.as_ref() }.is_replay()
+    }
+}
+
+impl Drop for Ration<'_> {
     fn drop(&mut self) {
         ACCOUNT.set(None);
     }
@@ -74,7 +86,7 @@ pub(crate) fn grants(bytes: usize) -> bool {
     };
     account.taken += bytes as i64;
     if account.taken >= account.look && bytes > SMALL && !panicking() {
-        account.is_used_up = is_over_maxmemory();
+        account.is_used_up = account.is_over();
         account.look = account.taken + STEP;
     }
     ACCOUNT.set(Some(account));

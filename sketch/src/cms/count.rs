@@ -180,7 +180,7 @@ impl<'a> Request<'a> {
 
 /// What becomes of an increment that does not fit: see the [module](self).
 fn out_of_range(context: &Context, sketch: &CountMinSketch) -> OutOfRange {
-    match context.is_replay() && sketch.shape().cell_size() == CellSize::Four {
+    match sketch.shape().cell_size() == CellSize::Four && context.is_replay() {
         true => OutOfRange::Saturate,
         false => OutOfRange::Skip,
     }
