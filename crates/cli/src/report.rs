@@ -1,8 +1,8 @@
 //! A filter described: as JSON, and from that for people.
 
 use redis::{from_redis_value_ref, Value as Reply};
-use serde_json::{Map, Value};
-use std::fmt::Write;
+use serde_json::Value;
+use std::fmt::{Display, Write};
 
 /// A reply as JSON. Names keep their order.
 pub fn from_reply(reply: &Reply) -> Value {
@@ -14,15 +14,15 @@ pub fn from_reply(reply: &Reply) -> Value {
         Reply::SimpleString(text) => text.as_str().into(),
         Reply::Array(values) | Reply::Set(values) => values.iter().map(from_reply).collect(),
         Reply::Map(pairs) => {
-            let pairs = pairs.iter().map(|(name, value)| (name_of(name), value));
-            let pairs = pairs.map(|(name, value)| (name, from_reply(value)));
-            Value::Object(pairs.collect::<Map<_, _>>())
+            let pairs = pairs.iter().map(|(name, value)| (text(name), from_reply(value)));
+            Value::Object(pairs.collect())
         }
         _ => Value::Null,
     }
 }
 
-fn name_of(reply: &Reply) -> String {
+/// A reply that should be a text.
+pub fn text(reply: &Reply) -> String {
     from_redis_value_ref(reply).unwrap_or_else(|_| format!("{reply:?}"))
 }
 
@@ -66,7 +66,7 @@ fn in_words(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64() {
             Some(share) if number.is_f64() => rounded(share),
-            _ => with_spaces(&number.to_string()),
+            _ => with_spaces(number),
         },
         Value::Array(values) => {
             let words: Vec<String> = values.iter().map(in_words).collect();
@@ -78,34 +78,26 @@ fn in_words(value: &Value) -> String {
 
 /// Four digits that count.
 pub fn rounded(number: f64) -> String {
-    let magnitude = number.abs();
-    if number == 0.0 {
-        "0".into()
-    } else if (1e-4..1e6).contains(&magnitude) {
-        let digits = 3 - magnitude.log10().floor() as i32;
-        let text = format!("{number:.*}", digits.max(0) as usize);
-        match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').into(),
-            false => text,
+    // As the shortest text that is this number.
+    let shortest = |text: String| text.parse().unwrap_or(number);
+    match number.abs() {
+        0.0 => "0".into(),
+        magnitude @ 1e-4..1e6 => {
+            let digits = 3 - magnitude.log10().floor() as i32;
+            shortest(format!("{number:.*}", digits.max(0) as usize)).to_string()
         }
-    } else {
-        let text = format!("{number:.3e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
-        format!("{digits}e{exponent}")
+        _ => format!("{:e}", shortest(format!("{number:.3e}"))),
     }
 }
 
 /// Groups of three digits.
-pub fn with_spaces(digits: &str) -> String {
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) && digits.len() > 4 {
-            text.push(' ');
-        }
-        text.push(digit);
+pub fn with_spaces(number: impl Display) -> String {
+    let digits = number.to_string();
+    if digits.len() <= 4 {
+        return digits;
     }
-    text
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

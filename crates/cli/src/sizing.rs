@@ -53,18 +53,13 @@ fn blocked(name: &'static str, items: u64, error_rate: f64, growth: Growth) -> R
     let parameters = parameters(items, error_rate, growth);
     // Nothing is refused without a limit.
     let filter = Filter::new(parameters, SizeLimit::Unlimited).ok();
-    let shape = filter.as_ref().and_then(|filter| filter.bloom());
-    let shape = shape.map(|bloom| bloom.header().shape);
-    match (filter, shape) {
-        (Some(filter), Some(shape)) => Row {
-            name,
-            bits: shape.num_bits(),
-            probes: Some(shape.num_hashes),
-            bytes: Some(filter.reserved_bytes()),
-        },
-        // One that begins with a table.
-        _ => table(name, items, |sample| grown(sample, error_rate)),
-    }
+    let Some(bloom) = filter.as_ref().and_then(Filter::bloom) else {
+        // It begins with a table.
+        return table(name, items, |sample| grown(sample, error_rate));
+    };
+    let shape = bloom.header().shape;
+    let bytes = filter.as_ref().map(Filter::reserved_bytes);
+    Row { name, bits: shape.num_bits(), probes: Some(shape.num_hashes), bytes }
 }
 
 /// A filter with a table, which is measured.
@@ -143,41 +138,37 @@ fn bytes(items: u64, error_rate: f64) -> u64 {
 /// highest does not fit.
 pub fn error_within(memory: u64, items: u64) -> Option<f64> {
     let fits = |error_rate: f64| bytes(items, error_rate) <= memory;
-    let (mut low, mut high) = (1e-15f64, 0.999);
-    if !fits(high) {
-        return None;
-    }
-    if fits(low) {
-        return Some(low);
+    let (lowest, highest) = (1e-15f64, 0.999);
+    if fits(lowest) {
+        return Some(lowest);
     }
     // To a thousandth: 15 powers of ten are halved 16 times.
-    while high / low > 1.001 {
-        let middle = (low * high).sqrt();
-        if fits(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
+    let between = |high: f64, low: f64| (high / low > 1.001).then(|| (low * high).sqrt());
+    fits(highest).then(|| last_that(fits, highest, lowest, between))
 }
 
 /// The most items of a blocked filter of this error rate in `memory` bytes.
 pub fn items_within(memory: u64, error_rate: f64) -> Option<u64> {
     let fits = |items: u64| bytes(items, error_rate) <= memory;
-    let (mut low, mut high) = (1, MAX_CAPACITY + 1);
-    if !fits(low) {
-        return None;
-    }
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if fits(middle) {
-            low = middle;
-        } else {
-            high = middle;
+    let between = |low: u64, high: u64| (low + 1 < high).then(|| low + (high - low) / 2);
+    fits(1).then(|| last_that(fits, 1, MAX_CAPACITY + 1, between))
+}
+
+/// The last number that fits, on the way from one that does to one that does not. The search ends
+/// when `between` finds nothing between two of them.
+fn last_that<T: Copy>(
+    fits: impl Fn(T) -> bool,
+    mut does: T,
+    mut does_not: T,
+    between: impl Fn(T, T) -> Option<T>,
+) -> T {
+    while let Some(middle) = between(does, does_not) {
+        match fits(middle) {
+            true => does = middle,
+            false => does_not = middle,
         }
     }
-    Some(low)
+    does
 }
 
 #[cfg(test)]

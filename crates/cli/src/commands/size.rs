@@ -7,6 +7,7 @@ use crate::sizing::{self, Row};
 use clap::Args;
 use splitbloom_filter::Window;
 use std::io::{stdout, Write};
+use std::iter::once;
 
 /// Computes memory, error rate or items of a filter from the other two
 #[derive(Args, Debug)]
@@ -37,39 +38,39 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let text = match (self.items, self.error, self.memory) {
-            (Some(items), Some(error), None) => self.of(items, error),
+        let usage = |text: &str| Error::Usage(text.into());
+        let (items, error) = match (self.items, self.error, self.memory) {
+            (Some(items), Some(error), None) => (items, error),
             (Some(items), None, Some(memory)) if self.window.is_none() => {
-                let error = sizing::error_within(memory, items).ok_or_else(|| {
-                    Error::Usage("so many items do not fit, whatever the error rate".into())
-                })?;
-                let head = format!(
-                    "{} items in {} have an error rate of {} at best\n\n",
-                    with_spaces(&items.to_string()),
-                    memory_in_words(memory),
-                    rounded(error)
-                );
-                head + &self.of(items, error)
+                let error = sizing::error_within(memory, items)
+                    .ok_or_else(|| usage("so many items do not fit, whatever the error rate"))?;
+                (items, error)
             }
             (None, Some(error), Some(memory)) if self.window.is_none() => {
-                let items = sizing::items_within(memory, error)
-                    .ok_or_else(|| Error::Usage("not even one item fits".into()))?;
-                let head = format!(
-                    "{} take {} items at an error rate of {} at most\n\n",
-                    memory_in_words(memory),
-                    with_spaces(&items.to_string()),
-                    rounded(error)
-                );
-                head + &self.of(items, error)
+                let items = sizing::items_within(memory, error);
+                (items.ok_or_else(|| usage("not even one item fits"))?, error)
             }
             _ => {
-                return Err(Error::Usage(
-                    "give two of --items, --error and --memory; --window with the first two".into(),
-                ))
+                let text = "give two of --items, --error and --memory; --window with the first two";
+                return Err(usage(text));
             }
         };
+        let text = self.answer(&with_spaces(items), &rounded(error)) + &self.of(items, error);
         stdout().write_all(text.as_bytes())?;
         Ok(Outcome::Done)
+    }
+
+    /// What fits in the memory, if that is the question.
+    fn answer(&self, items: &str, error: &str) -> String {
+        match self.memory.map(memory_in_words) {
+            None => String::new(),
+            Some(memory) if self.error.is_none() => {
+                format!("{items} items in {memory} have an error rate of {error} at best\n\n")
+            }
+            Some(memory) => {
+                format!("{memory} take {items} items at an error rate of {error} at most\n\n")
+            }
+        }
     }
 
     fn rows(&self, items: u64, error: f64) -> Vec<Row> {
@@ -83,29 +84,25 @@ impl Arguments {
     /// The kinds of filters, and the neighbours of the rate.
     fn of(&self, items: u64, error: f64) -> String {
         let rows = self.rows(items, error);
-        let heading = ["", "bits", "per item", "probes", "memory"].map(String::from);
-        let kinds = rows.iter().map(|row| {
-            [
+        let mut kinds = vec![["", "bits", "per item", "probes", "memory"].map(String::from).into()];
+        kinds.extend(rows.iter().map(|row| {
+            vec![
                 row.name.to_string(),
-                with_spaces(&row.bits.to_string()),
+                with_spaces(row.bits),
                 rounded(row.bits as f64 / items as f64),
                 row.probes.map_or("-".into(), |probes| probes.to_string()),
                 row.bytes.map_or("-".into(), memory_in_words),
             ]
-        });
-        let kinds = table(std::iter::once(heading).chain(kinds));
-
-        let heading = std::iter::once("error rate".to_string());
-        let heading = heading.chain(rows.iter().map(|row| row.name.to_string()));
-        let neighbours = sizing::neighbours(error).map(|error| {
+        }));
+        let names = rows.iter().map(|row| row.name.to_string());
+        let mut neighbours = vec![once("error rate".to_string()).chain(names).collect()];
+        neighbours.extend(sizing::neighbours(error).map(|error| {
             let rows = self.rows(items, error);
             let memory = |row: &Row| memory_in_words(row.bytes.unwrap_or(row.bits.div_ceil(8)));
-            let cells = std::iter::once(rounded(error)).chain(rows.iter().map(memory));
-            cells.collect::<Vec<_>>()
-        });
-        let neighbours = table(std::iter::once(heading.collect()).chain(neighbours));
-        let items = with_spaces(&items.to_string());
-        let error = rounded(error);
+            once(rounded(error)).chain(rows.iter().map(memory)).collect()
+        }));
+        let (items, error) = (with_spaces(items), rounded(error));
+        let (kinds, neighbours) = (table(&kinds), table(&neighbours));
         format!(
             "{items} items at an error rate of {error}\n\n{kinds}\nmemory at other \
              rates\n\n{neighbours}"
@@ -114,27 +111,19 @@ impl Arguments {
 }
 
 /// Columns as wide as they must be: the first to the left, the others to the right.
-fn table<R: AsRef<[String]>>(rows: impl Iterator<Item = R>) -> String {
-    let rows: Vec<R> = rows.collect();
-    let columns = rows.first().map_or(0, |row| row.as_ref().len());
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row.as_ref()[column].chars().count());
-        cells.max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.as_ref().iter().zip(&widths).enumerate() {
-            line += &match column {
+fn table(rows: &[Vec<String>]) -> String {
+    let mut lines = vec![String::new(); rows.len()];
+    for column in 0..rows[0].len() {
+        let width = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+        for (line, row) in lines.iter_mut().zip(rows) {
+            let cell = &row[column];
+            *line += &match column {
                 0 => format!("{cell:width$}"),
                 _ => format!("  {cell:>width$}"),
             };
         }
-        text += line.trim_end();
-        text += "\n";
     }
-    text
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// Bytes as people read them.

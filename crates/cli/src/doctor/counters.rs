@@ -30,7 +30,7 @@ const ZEROS: [(&str, Level, &str); 9] = [
 /// What INFO counts.
 pub fn counters(node: &Node) -> Findings<'_> {
     let info = node.info.as_ref()?;
-    let number = |name| with_spaces(&info.number(name).unwrap_or_default().to_string());
+    let number = |name| with_spaces(info.number(name).unwrap_or_default());
     let counted = ZEROS.iter().filter(|(name, ..)| info.number(name).unwrap_or_default() > 0);
     let mut findings: Vec<Finding> = counted
         .map(|(name, level, advice)| Finding {

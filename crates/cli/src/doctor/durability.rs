@@ -28,7 +28,7 @@ pub fn persistence(node: &Node) -> Findings<'_> {
     node.settings.as_ref()?;
     let info = node.info.as_ref().ok();
     let number = |name| info.and_then(|info| info.number(name)).unwrap_or_default();
-    let changes = with_spaces(&number("rdb_changes_since_last_save").to_string());
+    let changes = with_spaces(number("rdb_changes_since_last_save"));
     let mut findings = vec![match (node.setting("appendonly"), node.setting("appendfsync")) {
         ("yes", "always") => Finding::ok("append-only file: a crash loses nothing acknowledged"),
         ("yes", "everysec") => Finding::ok("append-only file: a crash loses about a second"),
