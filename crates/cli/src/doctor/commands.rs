@@ -32,12 +32,11 @@ fn owner<'a>(node: &'a Node, family: &str) -> Result<Owner, &'a Unknown> {
     let prefix = format!("{}.", family.to_lowercase());
     let of_family = commands.iter().filter(|(name, _)| name.starts_with(&prefix));
     let owners: BTreeSet<&Option<String>> = of_family.map(|(_, owner)| owner).collect();
-    let mut owners = owners.into_iter();
-    let owner = match (owners.next(), owners.next()) {
-        (None, _) => return Ok(Owner::Nobody),
-        (Some(None), None) => return Ok(Owner::Server),
-        (Some(Some(module)), None) => module,
-        (Some(first), Some(second)) => {
+    let owner = match Vec::from_iter(owners).as_slice() {
+        [] => return Ok(Owner::Nobody),
+        [None] => return Ok(Owner::Server),
+        [Some(module)] => module,
+        [first, second, ..] => {
             let name = |owner: &Option<String>| owner.clone().unwrap_or("the server".into());
             return Ok(Owner::Others(format!("{} and {}", name(first), name(second))));
         }

@@ -2,7 +2,8 @@
 
 use super::finding::{Answer, Finding, Findings, Unknown};
 use super::node::{unknown, Node};
-use redis::{cmd, from_redis_value_ref, pipe, Connection, Value};
+use crate::report::text;
+use redis::{cmd, pipe, Connection, RedisError, RedisResult, Value};
 use splitbloom_client::Family;
 use splitbloom_filter::StoredType;
 
@@ -34,31 +35,24 @@ impl Keys {
     /// Looks at the first keys of the database. Only the module splitbloom can describe a filter
     /// as a part of which others wrote.
     pub fn scan(db: &mut Connection, is_ours: bool) -> Answer<Self> {
-        let (mut found, mut cursor) = (Self::default(), "0".to_owned());
-        loop {
-            let mut scan = cmd("SCAN");
-            scan.arg(&cursor).arg("COUNT").arg(KEYS_AT_A_TIME);
-            let keys: Vec<Vec<u8>>;
-            (cursor, keys) = scan.query(db).map_err(|error| unknown("SCAN", &error))?;
-            found.keys += keys.len();
+        let failed = |error: RedisError| unknown("SCAN", &error);
+        let scan = cmd("SCAN").cursor_arg(0).arg("COUNT").arg(KEYS_AT_A_TIME).take();
+        let mut all = scan.iter::<Vec<u8>>(db).map_err(failed)?;
+        let keys = all.by_ref().take(KEYS).collect::<RedisResult<Vec<_>>>().map_err(failed)?;
+        let mut found = Self { keys: keys.len(), more: all.next().is_some(), ..Self::default() };
+        for keys in keys.chunks(KEYS_AT_A_TIME) {
             let mut types = pipe();
-            for key in &keys {
+            for key in keys {
                 types.cmd("TYPE").arg(key);
             }
-            let types: Vec<String> = match keys.is_empty() {
-                true => Vec::new(), // redis-rs refuses to send nothing
-                false => types.query(db).map_err(|error| unknown("TYPE", &error))?,
-            };
+            let types: Vec<String> = types.query(db).map_err(|error| unknown("TYPE", &error))?;
             for (key, name) in keys.iter().zip(&types) {
                 if let Some(kind) = StoredType::named(name) {
                     found.filter(db, key, kind, is_ours)?;
                 }
             }
-            found.more = cursor != "0";
-            if !found.more || found.keys >= KEYS {
-                return Ok(found);
-            }
         }
+        Ok(found)
     }
 
     fn filter(
@@ -93,10 +87,8 @@ fn is_foreign(info: &Value) -> bool {
     let Value::Map(fields) = info else {
         return false;
     };
-    fields.iter().any(|(name, _)| {
-        let name: String = from_redis_value_ref(name).unwrap_or_default();
-        name.ends_with(" from RedisBloom") || name.ends_with(" from valkey-bloom")
-    })
+    let mut names = fields.iter().map(|(name, _)| text(name));
+    names.any(|name| name.ends_with(" from RedisBloom") || name.ends_with(" from valkey-bloom"))
 }
 
 /// Filters of other modules among those that were looked at.

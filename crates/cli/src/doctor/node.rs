@@ -67,25 +67,25 @@ impl Node {
     /// Queries the server, and changes nothing there.
     pub fn ask(address: String, db: &mut Connection) -> Self {
         let clock = clock(db); // first, while no reply is under way
-        let info = ask_with(db, "INFO", "everything").map(Info);
-        let is_replica = info.as_ref().is_ok_and(|info| info.text("role") == "slave");
+        let info = ask(db, "INFO", "everything").map(Info);
         let commands = commands(db);
         let is_ours = commands.as_ref().is_ok_and(|commands| commands.contains_key("bf.packadd"));
-        Self {
+        let mut node = Self {
             address,
             info,
-            settings: ask_with(db, "CONFIG GET", SETTINGS),
+            settings: ask(db, "CONFIG GET", SETTINGS),
             commands,
-            users: ask(db, "ACL LIST"),
-            slow_log_entries: ask(db, "SLOWLOG LEN"),
+            users: ask(db, "ACL LIST", ""),
+            slow_log_entries: ask(db, "SLOWLOG LEN", ""),
             clock,
-            cluster_nodes: ask(db, "CLUSTER NODES"),
-            // A replica has the keys of its primary, which is examined, too.
-            keys: match is_replica {
-                true => Ok(Keys::default()),
-                false => Keys::scan(db, is_ours),
-            },
+            cluster_nodes: ask(db, "CLUSTER NODES", ""),
+            keys: Ok(Keys::default()),
+        };
+        // A replica has the keys of its primary, which is examined, too.
+        if !node.is_replica() {
+            node.keys = Keys::scan(db, is_ours);
         }
+        node
     }
 
     /// What tells it from the others, which may have its address elsewhere.
@@ -129,13 +129,8 @@ impl Node {
     }
 }
 
-/// The reply to a command.
-fn ask<T: FromRedisValue>(db: &mut Connection, command: &str) -> Answer<T> {
-    ask_with(db, command, "")
-}
-
 /// The reply to a command with these words after it.
-fn ask_with<T: FromRedisValue>(db: &mut Connection, command: &str, words: &str) -> Answer<T> {
+fn ask<T: FromRedisValue>(db: &mut Connection, command: &str, words: &str) -> Answer<T> {
     let mut all = command.split_whitespace().chain(words.split_whitespace());
     let reply = cmd(all.next().unwrap_or_default()).arg(all.collect::<Vec<_>>()).query(db);
     reply.map_err(|error| unknown(command, &error))
@@ -156,8 +151,8 @@ pub fn unknown(command: &str, error: &RedisError) -> Unknown {
 
 /// Who has each command of a module.
 fn commands(db: &mut Connection) -> Answer<BTreeMap<String, Option<String>>> {
-    let names: Vec<String> = ask_with(db, "COMMAND LIST", "FILTERBY PATTERN *.*")?;
-    Ok(owners(ask_with(db, "COMMAND DOCS bless", &names.join(" "))?))
+    let names: Vec<String> = ask(db, "COMMAND LIST", "FILTERBY PATTERN *.*")?;
+    Ok(owners(ask(db, "COMMAND DOCS bless", &names.join(" "))?))
 }
 
 /// The owner of each command, by the command's name in lower case: those of valkey-bloom are in
@@ -172,7 +167,7 @@ fn clock(db: &mut Connection) -> Answer<Clock> {
     let now =
         || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
     let before = now();
-    let (seconds, microseconds): (i64, i64) = ask(db, "TIME")?;
+    let (seconds, microseconds): (i64, i64) = ask(db, "TIME", "")?;
     let (after, there) = (now(), seconds * 1000 + microseconds / 1000);
     let uncertainty = (after - before) / 2;
     Ok(Clock { ahead: there - before - uncertainty, uncertainty: uncertainty + 1 })

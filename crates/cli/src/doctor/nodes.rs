@@ -66,14 +66,10 @@ pub fn clocks(site: &Site) -> Findings<'_> {
     for node in &site.nodes {
         known.push((&node.address, *node.clock.as_ref()?));
     }
-    let slowest = known.iter().min_by_key(|(_, clock)| clock.ahead);
-    let fastest = known.iter().max_by_key(|(_, clock)| clock.ahead);
-    let (Some((slow, behind)), Some((fast, ahead))) = (slowest, fastest) else {
-        return Ok(Vec::new());
-    };
-    if known.len() == 1 {
+    known.sort_by_key(|(_, clock)| clock.ahead);
+    let [(slow, behind), .., (fast, ahead)] = known.as_slice() else {
         return Ok(vec![Finding::ok("one node")]);
-    }
+    };
     let uncertainty = behind.uncertainty + ahead.uncertainty;
     let apart = (ahead.ahead - behind.ahead - uncertainty).max(0);
     let found = format!("{fast} is {:.1} s ahead of {slow}", apart as f64 / 1e3);
