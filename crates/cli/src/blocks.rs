@@ -192,7 +192,7 @@ impl Blocks {
 impl Plain {
     fn read(&self, to: &mut [u8], at: u64) -> Result<(), Error> {
         let read = self.file.read_exact_at(to, at);
-        read.map_err(|error| Error::File(self.name.clone(), error))
+        read.map_err(|error| Error::File(format!("{}: {error}", self.name)))
     }
 
     /// Reads on until the last line is whole.

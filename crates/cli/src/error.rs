@@ -38,8 +38,8 @@ pub enum Error {
     Connection(String),
     /// The server refused a command, with this text.
     Refused(String),
-    /// A file, with its name, that could not be read or written.
-    File(String, io::Error),
+    /// A file could not be read or written.
+    File(String),
     /// What a file or a key contains is not what the command needs.
     Contents(String),
     /// The program that standard output goes to has ended. That is no failure: `… | head`.
@@ -51,12 +51,7 @@ pub enum Error {
 impl Error {
     /// An operation on a file that failed.
     pub fn file(path: &Path, error: io::Error) -> Self {
-        Self::File(path.display().to_string(), error)
-    }
-
-    /// This signal ends the process.
-    pub fn interrupted(signal: i32) -> Self {
-        Self::Interrupted(signal, "interrupted".into())
+        Self::File(format!("{}: {error}", path.display()))
     }
 
     /// The same error, saying more after it.
@@ -71,11 +66,8 @@ impl Error {
             Self::Usage(_) => Self::Usage(text),
             Self::Connection(_) => Self::Connection(text),
             Self::Refused(_) => Self::Refused(text),
+            Self::File(_) => Self::File(text),
             Self::Contents(_) => Self::Contents(text),
-            Self::File(name, error) => {
-                let text = text.replacen(&format!("{name}: "), "", 1);
-                Self::File(name, io::Error::new(error.kind(), text))
-            }
             Self::NobodyReads => Self::NobodyReads,
             Self::Interrupted(signal, _) => Self::Interrupted(signal, text),
         }
@@ -103,7 +95,7 @@ impl Error {
             Self::Usage(_) => 2,
             Self::Connection(_) => 3,
             Self::Refused(_) => 4,
-            Self::File(..) => 5,
+            Self::File(_) => 5,
             Self::Contents(_) => 6,
             // As shells report it.
             Self::Interrupted(signal, _) => 128 + *signal as u8,
@@ -117,9 +109,9 @@ impl fmt::Display for Error {
             Self::Usage(text)
             | Self::Connection(text)
             | Self::Refused(text)
+            | Self::File(text)
             | Self::Contents(text)
-            | Self::Interrupted(_, text) => write!(out, "{}", in_one_line(text)),
-            Self::File(name, error) => write!(out, "{}: {error}", in_one_line(name)),
+            | Self::Interrupted(_, text) => out.write_str(&in_one_line(text)),
             Self::NobodyReads => write!(out, "standard output is closed"),
         }
     }
@@ -137,7 +129,7 @@ impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
-            _ => Self::File("standard output".into(), error),
+            _ => Self::File(format!("standard output: {error}")),
         }
     }
 }

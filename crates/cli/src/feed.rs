@@ -16,7 +16,7 @@ mod worker;
 
 use crate::error::Error;
 use crate::input::{Framing, InputArguments, Source};
-use crate::interrupt::on_interrupt;
+use crate::interrupt::hold_signals;
 use crate::progress;
 use crate::target::SpreadArguments;
 use indicatif::ProgressBar;
@@ -130,9 +130,9 @@ where
     let blocks = Arc::new(Mutex::new(blocks));
     let (events, happened) = channel();
     let interrupted = events.clone();
-    let _interrupt = on_interrupt(move |signal| {
-        let event = Event::Failed(Error::interrupted(signal));
-        let _ = interrupted.send((0, event)); // this may be at its end
+    let _on_interrupt = hold_signals().on_interrupt(move |signal| {
+        let error = Error::Interrupted(signal, "interrupted".into());
+        let _ = interrupted.send((0, Event::Failed(error))); // this may be at its end
     });
     for connections in among_threads(connections) {
         let worker = Worker {

@@ -158,7 +158,7 @@ impl Source {
 pub fn refused(name: &str, error: InputError) -> Error {
     match error {
         InputError::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
-            Error::File(name.into(), error)
+            Error::File(format!("{name}: {error}"))
         }
         InputError::Contents(contents) => {
             let advice = match (contents, name) {

@@ -22,36 +22,24 @@ pub struct OnInterrupt {
     is_in_force: bool,
 }
 
-/// Calls `act` with the signal that asks the process to end, instead of ending it. Within another
-/// one that is in force, it does nothing: that one sees to an orderly end.
-pub fn on_interrupt(act: impl FnOnce(i32) + Send + 'static) -> OnInterrupt {
-    arm(&mut begin(), act)
-}
+/// While it lives, signals wait: until that exists which an interruption must put in order.
+pub struct HeldSignals(MutexGuard<'static, Option<Act>>);
 
-/// The same for what `create` creates; no signal is handled between the two.
-pub fn on_interrupt_of<T, E, A: FnOnce(i32) + Send + 'static>(
-    create: impl FnOnce() -> Result<T, E>,
-    act: impl FnOnce(&T) -> A,
-) -> Result<(T, OnInterrupt), E> {
-    let mut current = begin();
-    let created = create()?;
-    let on_interrupt = arm(&mut current, act(&created));
-    Ok((created, on_interrupt))
-}
-
-/// From now on signals wait for the lock.
-fn begin() -> MutexGuard<'static, Option<Act>> {
+/// From now on signals wait.
+pub fn hold_signals() -> HeldSignals {
     static WATCH: Once = Once::new();
     WATCH.call_once(watch);
-    current()
+    HeldSignals(current())
 }
 
-fn arm(current: &mut Option<Act>, act: impl FnOnce(i32) + Send + 'static) -> OnInterrupt {
-    let is_in_force = current.is_none();
-    if is_in_force {
-        *current = Some(Box::new(act));
+impl HeldSignals {
+    /// Calls `act` with the signal that asks the process to end, instead of ending it. Within
+    /// another one that is in force, it does nothing: that one sees to an orderly end.
+    pub fn on_interrupt(mut self, act: impl FnOnce(i32) + Send + 'static) -> OnInterrupt {
+        let is_in_force = self.0.is_none();
+        self.0.get_or_insert_with(|| Box::new(act));
+        OnInterrupt { is_in_force }
     }
-    OnInterrupt { is_in_force }
 }
 
 impl Drop for OnInterrupt {

@@ -5,7 +5,7 @@
 //! that is requested. Only the owner can read a new file, because a filter holds its seed.
 
 use crate::error::Error;
-use crate::interrupt::{end_by, on_interrupt_of, OnInterrupt};
+use crate::interrupt::{end_by, hold_signals, OnInterrupt};
 use clap::Args;
 use splitbloom_filter::codec::FileReader;
 use std::fs::{self, File, FileType, Metadata};
@@ -26,8 +26,9 @@ pub struct OutputArguments {
 
 impl OutputArguments {
     /// Begins the file. `inputs` are what it is made from.
-    pub fn create(&self, inputs: &[FileId]) -> Result<NewFile, Error> {
-        NewFile::create(&self.output, self.replace, inputs)
+    pub fn create(&self, inputs: impl IntoIterator<Item = FileId>) -> Result<NewFile, Error> {
+        let inputs: Vec<FileId> = inputs.into_iter().collect();
+        NewFile::create(&self.output, self.replace, &inputs)
     }
 
     /// The name of the file.
@@ -110,16 +111,14 @@ impl NewFile {
             Some(_) if !replace => return Err(exists(path)),
             _ => {}
         }
-        let remove = |file: &splitbloom_output::NewFile| {
-            let temporary = file.temporary().map(Path::to_owned);
-            move |signal| {
-                // The process ends in any case.
-                let _ = temporary.map(fs::remove_file);
-                end_by(signal);
-            }
-        };
-        let begun = on_interrupt_of(|| splitbloom_output::NewFile::begin(path), remove);
-        let (file, on_interrupt) = begun.map_err(|error| Error::file(path, error))?;
+        let signals = hold_signals();
+        let begun = splitbloom_output::NewFile::begin(path);
+        let file = begun.map_err(|error| Error::file(path, error))?;
+        let temporary = file.temporary().map(Path::to_owned);
+        let on_interrupt = signals.on_interrupt(move |signal| {
+            let _ = temporary.map(fs::remove_file); // the process ends in any case
+            end_by(signal);
+        });
         Ok(Self { file, replace, _on_interrupt: on_interrupt })
     }
 

@@ -5,7 +5,7 @@ use crate::bulk;
 use crate::error::{Error, Outcome};
 use crate::filter_file::save;
 use crate::input::{InputArguments, Source};
-use crate::output::{FileId, OutputArguments};
+use crate::output::OutputArguments;
 use crate::{parse, progress};
 use clap::Args;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
@@ -61,8 +61,7 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let framing = self.input.framing();
         let sources = self.input.sources()?;
-        let inputs: Vec<FileId> = sources.iter().filter_map(Source::id).collect();
-        let file = self.output.create(&inputs)?;
+        let file = self.output.create(sources.iter().filter_map(Source::id))?;
         let threads = self.threads.or_else(|| available_parallelism().ok());
         let threads = threads.map_or(1, NonZeroUsize::get);
         let capacity = match self.capacity {

@@ -31,8 +31,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let inputs: Vec<FileId> = self.files.iter().filter_map(|file| FileId::of(file)).collect();
-        let file = self.output.create(&inputs)?;
+        let file = self.output.create(self.files.iter().filter_map(|file| FileId::of(file)))?;
         let (first, others) =
             self.files.split_first().ok_or_else(|| Error::Usage("no files".into()))?;
         let mut union = lasting(first)?;

@@ -30,8 +30,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let inputs: Vec<FileId> = FileId::of(&self.file).into_iter().collect();
-        let file = self.output.create(&inputs)?;
+        let file = self.output.create(FileId::of(&self.file))?;
         let mut filter = load(&self.file)?;
         let before = filter.capacity();
         let capacity = self.capacity.map(|items| items.clamp(MIN_CAPACITY, MAX_CAPACITY));
