@@ -2,13 +2,11 @@
 
 use crate::error::Error;
 use crate::output::NewFile;
-use splitbloom_filter::codec::{
-    encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
-};
-use splitbloom_filter::{DecodeError, Filter, SizeLimit};
+use splitbloom_filter::codec::{FileError, FileReader};
+use splitbloom_filter::Filter;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Larger than a chunk, so that a read brings several.
 const BUFFER_BYTES: usize = 4 << 20;
@@ -36,66 +34,17 @@ pub fn load(path: &Path) -> Result<Filter, Error> {
     Filter::read_from(reader(path)?).map_err(|error| failed(path, error))
 }
 
-/// Loads the next chunk of a filter; the first one begins it.
-pub fn load_next(filter: &mut Option<Filter>, bytes: &[u8]) -> Result<(), DecodeError> {
-    let chunk = Chunk::parse(bytes)?;
-    if let Some(begun) = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited)? {
-        *filter = Some(begun);
-    }
-    Ok(())
-}
-
-/// Calls `act` with each chunk of a filter.
-pub fn for_each_chunk(
-    filter: &Filter,
-    mut act: impl FnMut(&[u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut iterator = 0;
-    let no_memory = |_| Error::Contents("not enough memory".into());
-    while let Some(chunk) = encode_chunk(filter, iterator).map_err(no_memory)? {
-        act(&chunk.bytes)?;
-        iterator = chunk.next;
-    }
-    Ok(())
-}
-
 /// Writes a filter as a whole, and gives the file its name. Returns its length.
 pub fn save(filter: &Filter, file: NewFile) -> Result<u64, Error> {
     let path = file.path().to_owned();
     filter.write_to(file).map_err(|error| failed(&path, error))?.finish()
 }
 
-/// A file that a filter is written to.
-pub struct NewFilter {
-    writer: FileWriter<NewFile>,
-    path: PathBuf,
-}
-
-impl NewFilter {
-    /// Begins it.
-    pub fn new(file: NewFile) -> Result<Self, Error> {
-        let path = file.path().to_owned();
-        let writer = FileWriter::new(file).map_err(|error| failed(&path, error))?;
-        Ok(Self { writer, path })
-    }
-
-    /// Writes the next chunk.
-    pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        let written = self.writer.write(chunk);
-        written.map_err(|error| failed(&self.path, error))
-    }
-
-    /// Ends it, and gives the file its name. Returns its length.
-    pub fn finish(self) -> Result<u64, Error> {
-        let file = self.writer.finish();
-        file.map_err(|error| failed(&self.path, error))?.finish()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitbloom_filter::{Growth, Parameters, Seed};
+    use splitbloom_filter::codec::{encode_chunk, FileWriter};
+    use splitbloom_filter::{Growth, Parameters, Seed, SizeLimit};
 
     /// The chunks of a filter that has items in nearly all sub-bitmaps of its 38 segments.
     fn chunks(seed: u64) -> Vec<Vec<u8>> {
@@ -122,11 +71,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mixed");
         let (own, others) = (chunks(1), chunks(2));
-        let mut file = NewFilter::new(NewFile::create(&path, false, &[]).unwrap()).unwrap();
+        let mut file = FileWriter::new(NewFile::create(&path, false, &[]).unwrap()).unwrap();
         for chunk in own[..2].iter().chain(&others[2..]) {
             file.write(chunk).unwrap();
         }
-        file.finish().unwrap();
+        file.finish().unwrap().finish().unwrap();
         let error = load(&path).err().unwrap().to_string();
         assert!(error.ends_with(": chunk 2: a chunk out of order"), "{error}");
     }

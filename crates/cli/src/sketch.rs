@@ -47,22 +47,20 @@ impl Sketch {
     }
 }
 
-/// Copies a sketch to another server, with its expiry.
-pub fn copy(
+/// Copies a sketch to another server, whole but still without its key.
+pub fn copy<'a>(
     from: &mut OneKey,
-    to: &mut OneKey,
+    to: &'a mut OneKey,
     replace: bool,
     bar: &ProgressBar,
-) -> Result<(), Error> {
-    let dump = from.dump()?;
+) -> Result<Incoming<'a>, Error> {
     let mut incoming = Incoming::new(to, replace)?;
-    incoming.restore(&dump).map_err(|error| match error {
+    incoming.restore(from, bar).map_err(|error| match error {
         // So a server replies to a type that it does not know, as to a version.
         Error::Refused(text) if text.contains("Bad data format") => Error::Refused(format!(
             "{text} (sketches need libsplitsketch.so on the new server, or RedisBloom)"
         )),
         other => other,
     })?;
-    bar.inc(dump.len() as u64);
-    incoming.finish(from.milliseconds_to_live()?)
+    Ok(incoming)
 }

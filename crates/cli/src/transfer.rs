@@ -5,37 +5,28 @@
 //! an expiry that should have one, whenever this process ends.
 
 use crate::error::Error;
-use crate::filter_file::for_each_chunk;
 use crate::target::OneKey;
 use indicatif::ProgressBar;
 use redis::{cmd, from_redis_value, Value};
 use splitbloom_client::{number_of, Family, Retry};
-use splitbloom_filter::codec::{is_chunk, Chunk};
+use splitbloom_filter::codec::{encode_chunk, is_chunk, Chunk};
 use splitbloom_filter::{Filter, Kind, StoredType};
 use splitbloom_partition::temporary_key;
 
 /// How long a filter stays whose load has been abandoned, in seconds: an hour.
 const ABANDONED_SECONDS: u32 = 3_600;
 
-/// Whether the copy of a filter expires when the filter does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expiry {
-    Kept,
-    None,
-}
-
-/// Copies a filter to another server; the bar counts its bytes. A filter from valkey-bloom, which
-/// has no SCANDUMP, is copied at once.
+/// Copies a filter to another server, whole but still without its key; the bar counts its bytes. A
+/// filter from valkey-bloom, which has no SCANDUMP, is copied at once.
 ///
 /// # Errors
 /// The filter of another module has changed meanwhile: nothing in its chunks would tell.
-pub fn copy(
+pub fn copy<'a>(
     from: &mut OneKey,
-    to: &mut OneKey,
+    to: &'a mut OneKey,
     replace: bool,
-    expiry: Expiry,
     bar: &ProgressBar,
-) -> Result<(), Error> {
+) -> Result<Incoming<'a>, Error> {
     let kind = from.existing_kind()?;
     let family = Family::from(kind);
     let mut outgoing = Outgoing::new(from, family);
@@ -44,75 +35,31 @@ pub fn copy(
         StoredType::Bloom | StoredType::Counting => outgoing.next_piece()?,
     };
     let has_pieces = next.is_some();
-    let is_of_another = next.as_ref().is_none_or(|piece| !is_chunk(&piece.bytes));
+    let is_of_another = next.as_ref().is_none_or(|(_, bytes)| !is_chunk(bytes));
     let mut incoming = Incoming::new(to, replace)?;
-    while let Some(piece) = next {
-        incoming.load(family, piece.iterator, &piece.bytes)?;
-        bar.inc(piece.bytes.len() as u64);
+    while let Some((iterator, bytes)) = next {
+        incoming.load(family, iterator, &bytes)?;
+        bar.inc(bytes.len() as u64);
         next = outgoing.next_piece()?;
     }
+    drop(outgoing);
     match kind {
         _ if has_pieces => {}
         // RedisBloom returns no piece of an empty cuckoo filter.
-        StoredType::Counting => incoming.reserve(&from.info(family)?)?,
-        StoredType::Bloom | StoredType::ValkeyBloom => {
-            let dump = from.dump()?;
-            incoming.restore(&dump)?;
-            bar.inc(dump.len() as u64);
-        }
+        StoredType::Counting => incoming.reserve(&from.ask_for("CF.INFO", &[])?)?,
+        StoredType::Bloom | StoredType::ValkeyBloom => incoming.restore(from, bar)?,
     }
     if is_of_another && from.items(family)? != incoming.items(family)? {
         let text =
             "the filter has changed while it was copied: copy it again once nothing is added";
         return Err(Error::Contents(text.into()));
     }
-    let milliseconds = match expiry {
-        Expiry::Kept => from.milliseconds_to_live()?,
-        Expiry::None => None,
-    };
-    incoming.finish(milliseconds)
+    Ok(incoming)
 }
 
-/// What SCANDUMP returned: a chunk of ours, or a piece of RedisBloom's.
-pub struct Piece {
-    /// What LOADCHUNK takes with it.
-    pub iterator: i64,
-    pub bytes: Vec<u8>,
-}
-
-/// A copy of a Bloom filter that its server has shrunk, with a key in the same slot.
-pub struct ShrunkCopy(Vec<u8>);
-
-impl ShrunkCopy {
-    /// Has it made. It shares the memory of the filter until it shrinks, which takes at most half
-    /// of that again. It expires if it is abandoned.
-    ///
-    /// # Errors
-    /// The server's refusal: it is a replica, the user may not, or it would exceed a limit.
-    pub fn new(of: &mut OneKey) -> Result<Self, Error> {
-        let copy = Self(temporary_key(of.key()));
-        match copy.make(of) {
-            Ok(()) => Ok(copy),
-            Err(error) => {
-                copy.delete(of);
-                Err(error)
-            }
-        }
-    }
-
-    fn make(&self, of: &mut OneKey) -> Result<(), Error> {
-        let Self(copy) = self;
-        of.transact(Retry::No, |key| vec![cmd("COPY").arg(key).arg(copy).take(), expire(copy)])?;
-        // Alone, since in a transaction a large filter would be folded at once. If nothing came of
-        // it (null), the copy is sent as it is.
-        of.ask(Retry::No, |_| cmd("BF.SHRINK").arg(copy).take()).map(drop)
-    }
-
-    /// Deletes it, if the server still replies.
-    pub fn delete(self, of: &mut OneKey) {
-        unlink(of, &self.0);
-    }
-}
+/// What SCANDUMP returned: the iterator that LOADCHUNK takes, and a chunk of ours or a piece of
+/// RedisBloom's.
+type Piece = (i64, Vec<u8>);
 
 /// A filter on its way out of a server.
 pub struct Outgoing<'a> {
@@ -121,18 +68,32 @@ pub struct Outgoing<'a> {
     iterator: i64,
     /// Whether a chunk of ours came last that does not end a whole filter.
     is_open: bool,
-    /// What is sent in place of the filter.
-    copy: Option<&'a ShrunkCopy>,
+    /// The key of a shrunk copy in the same slot, which is sent in place of the filter.
+    copy: Option<Vec<u8>>,
 }
 
 impl<'a> Outgoing<'a> {
+    /// Begins it.
     pub fn new(from: &'a mut OneKey, family: Family) -> Self {
         Self { from, family, iterator: 0, is_open: false, copy: None }
     }
 
-    /// The same of a copy.
-    pub fn of_copy(from: &'a mut OneKey, copy: &'a ShrunkCopy) -> Self {
-        Self { copy: Some(copy), ..Self::new(from, Family::Bloom) }
+    /// Has its server make a shrunk copy of a Bloom filter, which is sent. It shares the memory of
+    /// the filter until it shrinks, which takes at most half of that again. It expires if it is
+    /// abandoned.
+    ///
+    /// # Errors
+    /// The server's refusal: it is a replica, the user may not, or it would exceed a limit.
+    pub fn shrunk(from: &'a mut OneKey) -> Result<Self, Error> {
+        let copy = &temporary_key(from.key());
+        let mut shrunk = Self::new(from, Family::Bloom);
+        shrunk.copy = Some(copy.clone());
+        let commands = |key: &[u8]| vec![cmd("COPY").arg(key).arg(copy).take(), expire(copy)];
+        shrunk.from.transact(Retry::No, commands)?;
+        // Alone, since in a transaction a large filter would be folded at once. If nothing came of
+        // it (null), the copy is sent as it is.
+        shrunk.from.ask(Retry::No, |_| cmd("BF.SHRINK").arg(copy).take())?;
+        Ok(shrunk)
     }
 
     /// The next piece; nothing after the last one.
@@ -143,9 +104,9 @@ impl<'a> Outgoing<'a> {
     pub fn next_piece(&mut self) -> Result<Option<Piece>, Error> {
         let (name, iterator) = (self.family.command("SCANDUMP"), self.iterator);
         let scan = |key: &[u8]| cmd(&name).arg(key).arg(iterator).take();
-        let reply = match self.copy {
+        let reply = match &self.copy {
             None => self.from.ask(Retry::Yes, scan)?,
-            Some(ShrunkCopy(copy)) => {
+            Some(copy) => {
                 let commands = |_: &[u8]| vec![scan(copy), expire(copy)];
                 let replies = self.from.transact(Retry::Yes, commands)?;
                 replies.into_iter().next().unwrap_or(Value::Nil)
@@ -159,9 +120,16 @@ impl<'a> Outgoing<'a> {
             return Err(Error::Contents(text.into()));
         }
         self.iterator = iterator;
-        let ends_whole = |chunk: Chunk<'_>| chunk.ends_whole();
-        self.is_open = is_chunk(&bytes) && !Chunk::parse(&bytes).is_ok_and(ends_whole);
-        Ok(Some(Piece { iterator, bytes }).filter(|_| iterator != 0))
+        self.is_open = is_chunk(&bytes) && !Chunk::parse(&bytes).is_ok_and(|it| it.ends_whole());
+        Ok(Some((iterator, bytes)).filter(|_| iterator != 0))
+    }
+}
+
+impl Drop for Outgoing<'_> {
+    fn drop(&mut self) {
+        if let Some(copy) = &self.copy {
+            unlink(self.from, copy);
+        }
     }
 }
 
@@ -172,7 +140,6 @@ pub struct Incoming<'a> {
     /// What a file contains.
     family: Option<Family>,
     replace: bool,
-    has_begun: bool,
     is_done: bool,
 }
 
@@ -184,39 +151,36 @@ impl<'a> Incoming<'a> {
         if exists != Value::Int(0) && !replace {
             return Err(key_exists(to.key()));
         }
-        Ok(Self {
-            temporary: temporary_key(to.key()),
-            to,
-            family: None,
-            replace,
-            has_begun: false,
-            is_done: false,
-        })
+        Ok(Self { temporary: temporary_key(to.key()), to, family: None, replace, is_done: false })
     }
 
     /// Loads the next chunk of a file.
     pub fn load_chunk(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let chunk = Chunk::parse(bytes)
             .map_err(|error| Error::Contents(format!("a damaged chunk: {error}")))?;
-        let family = *self.family.get_or_insert(family_of(&chunk));
+        let family = *self.family.get_or_insert(match chunk.begins() {
+            Some(Kind::Counting) => Family::Counting,
+            _ => Family::Bloom,
+        });
         // The iterator goes to the server as SCANDUMP returned it.
         self.load(family, chunk.next as i64, bytes)
     }
 
     /// Loads a whole filter, and gives it its key.
     pub fn load_filter(mut self, filter: &Filter, bar: &ProgressBar) -> Result<(), Error> {
-        for_each_chunk(filter, |chunk| {
-            self.load_chunk(chunk)?;
-            bar.inc(chunk.len() as u64);
-            Ok(())
-        })?;
+        let mut iterator = 0;
+        let no_memory = |_| Error::Contents("not enough memory".into());
+        while let Some(chunk) = encode_chunk(filter, iterator).map_err(no_memory)? {
+            self.load_chunk(&chunk.bytes)?;
+            bar.inc(chunk.bytes.len() as u64);
+            iterator = chunk.next;
+        }
         self.finish(None)
     }
 
     /// Loads the next piece.
     pub fn load(&mut self, family: Family, iterator: i64, bytes: &[u8]) -> Result<(), Error> {
         let (name, temporary) = (family.command("LOADCHUNK"), &self.temporary);
-        self.has_begun = true;
         // It would not be due a second time.
         let replies = self.to.transact(Retry::No, |_| {
             let load = cmd(&name).arg(temporary).arg(iterator).arg(bytes).take();
@@ -228,12 +192,14 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Loads the whole of it from a dump.
-    pub fn restore(&mut self, dump: &[u8]) -> Result<(), Error> {
+    /// Loads the whole value of a key at once; the bar counts its bytes.
+    pub fn restore(&mut self, from: &mut OneKey, bar: &ProgressBar) -> Result<(), Error> {
         let (temporary, milliseconds) = (&self.temporary, u64::from(ABANDONED_SECONDS) * 1000);
-        self.has_begun = true;
+        let dump = &from.dump()?;
         let restore = || cmd("RESTORE").arg(temporary).arg(milliseconds).arg(dump).take();
-        self.to.ask(Retry::No, |_| restore()).map(drop)
+        self.to.ask(Retry::No, |_| restore())?;
+        bar.inc(dump.len() as u64);
+        Ok(())
     }
 
     /// Creates it with the parameters of an empty cuckoo filter, which has no pieces.
@@ -249,7 +215,6 @@ impl<'a> Incoming<'a> {
         reserve.arg("BUCKETSIZE").arg(slots);
         reserve.arg("MAXITERATIONS").arg(field("Max iterations")?);
         reserve.arg("EXPANSION").arg(field("Expansion rate")?);
-        self.has_begun = true;
         let temporary = &self.temporary;
         let commands = |_: &[u8]| vec![reserve.clone(), expire(temporary)];
         self.to.transact(Retry::No, commands).map(drop)
@@ -283,7 +248,7 @@ impl<'a> Incoming<'a> {
 
 impl Drop for Incoming<'_> {
     fn drop(&mut self) {
-        if !self.is_done && self.has_begun {
+        if !self.is_done {
             unlink(self.to, &self.temporary);
         }
     }
@@ -297,14 +262,6 @@ fn unlink(of: &mut OneKey, temporary: &[u8]) {
 /// Lets a temporary key expire if the load is abandoned.
 fn expire(temporary: &[u8]) -> redis::Cmd {
     cmd("EXPIRE").arg(temporary).arg(ABANDONED_SECONDS).take()
-}
-
-/// The family of the filter that begins with a chunk.
-fn family_of(chunk: &Chunk<'_>) -> Family {
-    match chunk.begins() {
-        Some(Kind::Counting) => Family::Counting,
-        _ => Family::Bloom,
-    }
 }
 
 fn key_exists(key: &[u8]) -> Error {

@@ -8,7 +8,7 @@ use crate::input::{InputArguments, Source};
 use crate::progress::bar;
 use crate::sketch::{self, Sketch};
 use crate::target::{self, OneKey, TopologyArguments};
-use crate::transfer::{copy, Expiry};
+use crate::transfer::copy;
 use clap::Args;
 use indicatif::ProgressBar;
 use redis::{cmd, from_redis_value, ConnectionInfo};
@@ -241,10 +241,11 @@ impl Arguments {
 
     fn copy(&self, servers: &mut Servers, kind: Kind, bar: &ProgressBar) -> Result<(), Error> {
         let Servers { from, to, .. } = servers;
-        match kind {
-            Kind::Filter(_) => copy(from, to, self.replace, Expiry::Kept, bar),
-            Kind::Sketch(_) => sketch::copy(from, to, self.replace, bar),
-        }
+        let incoming = match kind {
+            Kind::Filter(_) => copy(from, to, self.replace, bar)?,
+            Kind::Sketch(_) => sketch::copy(from, to, self.replace, bar)?,
+        };
+        incoming.finish(from.milliseconds_to_live()?)
     }
 
     /// Compares the filter on both servers; `None` if the second server lacks the key.

@@ -2,15 +2,15 @@
 
 use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome, WAY};
-use crate::filter_file::{save, NewFilter};
+use crate::filter_file::{failed, save};
 use crate::output::NewFile;
 use crate::progress::bar;
 use crate::shrink::fetch;
 use crate::target::{other_module, OneKey, TopologyArguments};
-use crate::transfer::{copy, Expiry, Incoming, Outgoing};
+use crate::transfer::{copy, Incoming, Outgoing};
 use clap::Args;
 use indicatif::ProgressBar;
-use splitbloom_filter::codec::is_chunk;
+use splitbloom_filter::codec::{is_chunk, FileWriter};
 use std::path::{Path, PathBuf};
 
 /// Saves a filter of a server in a file, or copies it to another server, chunk by chunk
@@ -51,8 +51,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let info = self.server.connection_info()?;
-        let mut from = self.topology.open_key(&self.key, info)?;
+        let mut from = self.topology.open_key(&self.key, self.server.connection_info()?)?;
         let bar = bar("pulling", None);
         let done = match (&self.output, &self.to) {
             (Some(path), _) if self.shrink => {
@@ -69,7 +68,7 @@ impl Arguments {
                     let incoming = Incoming::new(&mut to, self.replace)?;
                     incoming.load_filter(&filter, &ProgressBar::hidden())
                 } else {
-                    copy(&mut from, &mut to, self.replace, Expiry::None, &bar)
+                    copy(&mut from, &mut to, self.replace, &bar)?.finish(None)
                 }
             }
             (None, None) => Err(Error::Usage("-o or --to is missing".into())),
@@ -82,18 +81,20 @@ impl Arguments {
         let mut outgoing = Outgoing::new(from, kind.into());
         // What is missing is noticed before anything is made.
         let mut next = outgoing.next_piece()?;
-        if next.as_ref().is_none_or(|piece| !is_chunk(&piece.bytes)) {
+        if next.as_ref().is_none_or(|(_, bytes)| !is_chunk(bytes)) {
             let (key, module) = (&self.key, other_module(kind));
             return Err(Error::Contents(format!(
                 "{key} is a filter of {module}, which no file holds: {WAY}"
             )));
         }
-        let mut file = NewFilter::new(NewFile::create(path, self.replace, &[])?)?;
-        while let Some(piece) = next {
-            file.write(&piece.bytes)?;
-            bar.inc(piece.bytes.len() as u64);
+        let failed = |error| failed(path, error);
+        let mut file =
+            FileWriter::new(NewFile::create(path, self.replace, &[])?).map_err(failed)?;
+        while let Some((_, bytes)) = next {
+            file.write(&bytes).map_err(failed)?;
+            bar.inc(bytes.len() as u64);
             next = outgoing.next_piece()?;
         }
-        file.finish().map(drop)
+        file.finish().map_err(failed)?.finish().map(drop)
     }
 }

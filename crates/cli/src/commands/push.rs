@@ -38,14 +38,8 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let info = self.server.connection_info()?;
-        let filter = match self.shrink {
-            true => {
-                let mut filter = filter_file::load(&self.file)?;
-                shrink(&mut filter, None)?;
-                Some(filter)
-            }
-            false => None,
-        };
+        let shrunk = || shrink(filter_file::load(&self.file)?, None);
+        let filter = self.shrink.then(shrunk).transpose()?;
         let mut file = filter_file::open(&self.file)?;
         let mut key = self.topology.open_key(&self.key, info)?;
         let mut incoming = Incoming::new(&mut key, self.replace)?;

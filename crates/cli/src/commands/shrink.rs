@@ -31,10 +31,10 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let file = self.output.create(FileId::of(&self.file))?;
-        let mut filter = load(&self.file)?;
+        let filter = load(&self.file)?;
         let before = filter.capacity();
         let capacity = self.capacity.map(|items| items.clamp(MIN_CAPACITY, MAX_CAPACITY));
-        shrink(&mut filter, capacity)?;
+        let filter = shrink(filter, capacity)?;
         let bytes = save(&filter, file)?;
         let (name, now) = (self.output.path().display(), filter.capacity());
         writeln!(stdout(), "{name}: capacity {now} instead of {before}, {bytes} bytes")?;
