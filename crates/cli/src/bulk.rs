@@ -1,7 +1,7 @@
 //! A filter from many items, on all cores.
 //!
 //! ```text
-//!   round   all threads   take blocks, find the items, hash them, sort the hashes by share
+//!   round   workers       take blocks, find the items, hash them, sort the hashes by share
 //!           all threads   take shares, add their hashes in the order of the items
 //! ```
 //!
@@ -10,19 +10,19 @@
 //! The last items before it is full, and those that go to a table, are hashed by all threads and
 //! added by one.
 
-use crate::blocks::{Block, Blocks};
 use crate::error::Error;
-use crate::input::Framing;
-use memchr::memchr_iter;
+use crate::feed::{self, Block, Reading};
 use splitbloom_filter::filter::{Routes, Share, Shares};
 use splitbloom_filter::hash::ItemHash;
-use splitbloom_filter::{AddError, Filter, Seed, SizeLimit};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use splitbloom_filter::{AddError, Filter, Parameters, Seed, SizeLimit};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The approximate number of items in a round. Their hashes take 34 MB; the threads wait for each
-/// other twice a round.
+/// The bytes of a block: read in some 50 µs, and small enough for the cache of a core.
+pub const BLOCK_BYTES: usize = 256 * 1024;
+
+/// The approximate number of items in a round. Their hashes take 34 MB; while they are added, the
+/// workers hash only as many more as there are buffers.
 const MOST_ITEMS_OF_ROUND: u64 = 2_000_000;
 /// The least number of items in a round: with fewer, starting the threads (100 µs) would matter.
 const LEAST_ITEMS_OF_ROUND: u64 = 50_000;
@@ -31,86 +31,48 @@ const ROUNDS: u64 = 32;
 /// Shares for each thread, so that none waits long for the last one.
 const SHARES_OF_THREAD: usize = 4;
 
-/// Counts the items of all blocks.
-pub fn count(blocks: &Blocks, framing: Framing, threads: usize) -> Result<u64, Error> {
-    let items = AtomicU64::new(0);
-    on_each_thread(threads, || {
-        let mut block = Block::default();
-        while blocks.next(&mut block)?.is_some() {
-            let bytes = block.bytes();
-            let count = match framing {
-                Framing::Lines | Framing::Text => {
-                    let is_cut = bytes.last().is_some_and(|last| *last != b'\n');
-                    memchr_iter(b'\n', bytes).count() + usize::from(is_cut)
-                }
-                Framing::Fixed(width) => bytes.len() / width,
-            };
-            items.fetch_add(count as u64, Ordering::Relaxed);
-        }
-        Ok(())
+/// Counts the items.
+pub fn count(reading: Reading, threads: usize) -> Result<u64, Error> {
+    let layout = reading.layout();
+    let count = move |(), block: &Block| {
+        let items = layout.count(&block.bytes) as u64;
+        move || ((), items)
+    };
+    let mut all = 0;
+    feed::run(reading, vec![vec![()]; threads], count, |_, items| {
+        all += items;
+        Ok(None)
     })?;
-    Ok(items.into_inner())
+    Ok(all)
 }
 
-/// Adds the items of all blocks to an empty filter. Returns it, and how many items there were.
-pub fn build(
-    filter: Filter,
-    blocks: &Blocks,
-    framing: Framing,
-    threads: usize,
-) -> Result<(Filter, u64), Error> {
-    if threads <= 1 {
-        return build_alone(filter, blocks, framing);
-    }
-    let parameters = filter.parameters();
-    let round = Round {
-        blocks,
-        framing,
-        seed: parameters.seed,
-        threads,
-        most_items: (parameters.capacity / ROUNDS).clamp(LEAST_ITEMS_OF_ROUND, MOST_ITEMS_OF_ROUND),
+/// Adds the items to an empty filter. Returns it, and how many items there were.
+pub fn build(filter: Filter, reading: Reading, threads: usize) -> Result<(Filter, u64), Error> {
+    let Parameters { capacity, seed, .. } = filter.parameters();
+    let most_items = (capacity / ROUNDS).clamp(LEAST_ITEMS_OF_ROUND, MOST_ITEMS_OF_ROUND);
+    let filling = Filling::of(filter, threads)?;
+    let (framing, routes) = (reading.framing, filling.routes());
+    let spare = Arc::new(Mutex::new(Vec::<Hashed>::new()));
+    let used = Arc::clone(&spare);
+    let hash = move |(), block: &Block| {
+        let mut hashed = lock(&spare).pop().unwrap_or_default();
+        hashed.fill(framing.items(&block.bytes), seed, routes);
+        move || ((), hashed)
     };
-    let mut filling = match filter.into_shares(threads * SHARES_OF_THREAD) {
-        Ok(Ok(shares)) => Filling::Divided(shares),
-        Ok(Err(filter)) => Filling::Whole(filter),
-        Err(error) => return Err(refused(error)),
-    };
-    let (mut all, mut items) = (Vec::new(), 0);
-    loop {
-        let count = round.hash(filling.routes(), &mut all)?;
-        if count == 0 {
-            return Ok((filling.into_filter()?, items));
+    // Nothing while a round is added, and after an error.
+    let mut filling = Some(filling);
+    let (mut round, mut items) = (Vec::new(), 0);
+    feed::run(reading, vec![vec![()]; threads], hash, |_, hashed| {
+        items += hashed.len();
+        round.push(hashed);
+        if items_of(&round) >= most_items {
+            filling = filling.take().map(|filling| filling.add(&round, threads)).transpose()?;
+            lock(&used).append(&mut round);
         }
-        items += count;
-        filling = match filling {
-            Filling::Divided(mut shares) if shares.has_room_for(count) => {
-                round.add(shares.each_mut(), &all)?;
-                Filling::Divided(shares)
-            }
-            other => {
-                let mut filter = other.into_filter()?;
-                for hashed in &all {
-                    let hashes = hashed.in_order();
-                    let added = filter.add_hashes(hashes, 0, SizeLimit::Unlimited, |_, _| ());
-                    added.map_err(refused)?;
-                }
-                Filling::Whole(filter)
-            }
-        };
-    }
-}
-
-fn build_alone(
-    mut filter: Filter,
-    blocks: &Blocks,
-    framing: Framing,
-) -> Result<(Filter, u64), Error> {
-    let (mut block, mut items) = (Block::default(), 0);
-    while blocks.next(&mut block)?.is_some() {
-        let added = filter.add_many(block.items(framing), |_| items += 1);
-        added.map_err(refused)?;
-    }
-    Ok((filter, items))
+        Ok(None)
+    })?;
+    let filling = filling.ok_or_else(|| Error::Contents("internal error".into()))?;
+    Ok((filling.add(&round, threads)?.into_filter()?, items))
 }
 
 fn refused(error: AddError) -> Error {
@@ -127,10 +89,36 @@ enum Filling {
 }
 
 impl Filling {
+    /// An empty filter, to be filled by that many threads.
+    fn of(filter: Filter, threads: usize) -> Result<Self, Error> {
+        if threads == 1 {
+            return Ok(Self::Whole(filter));
+        }
+        let shares = filter.into_shares(threads * SHARES_OF_THREAD).map_err(refused)?;
+        Ok(shares.map_or_else(Self::Whole, Self::Divided))
+    }
+
     fn routes(&self) -> Option<Routes> {
         match self {
             Self::Divided(shares) => Some(shares.routes()),
             Self::Whole(_) => None,
+        }
+    }
+
+    /// Adds the hashed items of a round.
+    fn add(self, round: &[Hashed], threads: usize) -> Result<Self, Error> {
+        match self {
+            Self::Divided(mut shares) if shares.has_room_for(items_of(round)) => {
+                add_to_each(shares.each_mut(), round, threads)?;
+                Ok(Self::Divided(shares))
+            }
+            other => {
+                let mut filter = other.into_filter()?;
+                let hashes = round.iter().flat_map(Hashed::in_order);
+                let added = filter.add_hashes(hashes, 0, SizeLimit::Unlimited, |_, _| ());
+                added.map_err(refused)?;
+                Ok(Self::Whole(filter))
+            }
         }
     }
 
@@ -148,42 +136,56 @@ impl Filling {
     }
 }
 
+/// Adds the hashed items of a round to their shares.
+fn add_to_each(shares: &mut [Share], round: &[Hashed], threads: usize) -> Result<(), Error> {
+    let shares = Mutex::new(shares.iter_mut().enumerate());
+    let add = || -> Result<(), AddError> {
+        loop {
+            let Some((number, share)) = lock(&shares).next() else {
+                return Ok(());
+            };
+            round.iter().try_for_each(|hashed| share.add(hashed.of_share(number)))?;
+        }
+    };
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(add)).collect();
+        // A panic has ended the process.
+        all.into_iter().filter_map(|thread| thread.join().ok()).collect::<Result<(), _>>()
+    })
+    .map_err(refused)
+}
+
 /// The hashes of a block.
 #[derive(Default)]
 struct Hashed {
-    number: u64,
-    /// The share of each item. Empty if there is one share only.
+    /// The share of each item.
     shares: Vec<u8>,
     by_share: Vec<Vec<ItemHash>>,
 }
 
 impl Hashed {
-    fn clear(&mut self) {
-        self.shares.clear();
-        self.by_share.iter_mut().for_each(Vec::clear);
-    }
-
+    /// Replaces them by those of other items. Without routes there is one share.
     fn fill<'a>(
         &mut self,
         items: impl Iterator<Item = &'a [u8]>,
         seed: Seed,
         routes: Option<Routes>,
     ) {
-        self.clear();
-        let Some(routes) = routes else {
-            self.by_share.resize_with(1, Vec::new);
-            self.by_share[0].extend(items.map(|item| ItemHash::of(item, seed)));
-            return;
-        };
+        self.shares.clear();
+        self.by_share.iter_mut().for_each(Vec::clear);
         for item in items {
             let hash = ItemHash::of(item, seed);
-            let share = routes.share_of(hash);
+            let share = routes.map_or(0, |routes| routes.share_of(hash));
             if share >= self.by_share.len() {
                 self.by_share.resize_with(share + 1, Vec::new);
             }
             self.shares.push(share as u8);
             self.by_share[share].push(hash);
         }
+    }
+
+    fn len(&self) -> u64 {
+        self.shares.len() as u64
     }
 
     fn of_share(&self, share: usize) -> &[ItemHash] {
@@ -193,88 +195,25 @@ impl Hashed {
     /// The hashes in the order of the items.
     fn in_order(&self) -> impl Iterator<Item = ItemHash> + '_ {
         let mut rest: Vec<_> = self.by_share.iter().map(|hashes| hashes.iter()).collect();
-        let mut shares = self.shares.iter();
-        let is_sorted = !self.shares.is_empty();
-        std::iter::from_fn(move || {
-            let share = match is_sorted {
-                true => usize::from(*shares.next()?),
-                false => 0,
-            };
-            rest.get_mut(share)?.next().copied()
-        })
+        let shares = self.shares.iter();
+        shares.filter_map(move |share| rest[usize::from(*share)].next().copied())
     }
 }
 
-/// What does not change from round to round.
-struct Round<'a> {
-    blocks: &'a Blocks,
-    framing: Framing,
-    seed: Seed,
-    threads: usize,
-    most_items: u64,
+fn items_of(round: &[Hashed]) -> u64 {
+    round.iter().map(Hashed::len).sum()
 }
 
-impl Round<'_> {
-    /// Hashes the next blocks, in place of those of the round before. Returns the number of items,
-    /// 0 at the end.
-    fn hash(&self, routes: Option<Routes>, all: &mut Vec<Hashed>) -> Result<u64, Error> {
-        let spare = Mutex::new(std::mem::take(all));
-        let (done, items) = (Mutex::new(Vec::new()), AtomicU64::new(0));
-        on_each_thread(self.threads, || {
-            let mut block = Block::default();
-            while items.load(Ordering::Relaxed) < self.most_items {
-                let Some(number) = self.blocks.next(&mut block)? else {
-                    break;
-                };
-                let mut hashed = lock(&spare).pop().unwrap_or_default();
-                hashed.number = number;
-                hashed.fill(block.items(self.framing), self.seed, routes);
-                let count: usize = hashed.by_share.iter().map(Vec::len).sum();
-                items.fetch_add(count as u64, Ordering::Relaxed);
-                lock(&done).push(hashed);
-            }
-            Ok(())
-        })?;
-        *all = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        all.sort_unstable_by_key(|hashed| hashed.number);
-        Ok(items.into_inner())
-    }
-
-    /// Adds the hashed items to their shares.
-    fn add(&self, shares: &mut [Share], all: &[Hashed]) -> Result<(), Error> {
-        let shares = Mutex::new(shares.iter_mut().enumerate());
-        on_each_thread(self.threads, || loop {
-            let Some((number, share)) = lock(&shares).next() else {
-                return Ok(());
-            };
-            for hashed in all {
-                share.add(hashed.of_share(number)).map_err(refused)?;
-            }
-        })
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs it on that many threads; returns the first error.
-fn on_each_thread(threads: usize, run: impl Fn() -> Result<(), Error> + Sync) -> Result<(), Error> {
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&run)).collect();
-        let own = run();
-        others.into_iter().fold(own, |all, other| {
-            let panicked = |_| Err(Error::Contents("a thread panicked".into()));
-            all.and(other.join().unwrap_or_else(panicked))
-        })
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Source;
-    use splitbloom_filter::{Growth, Parameters};
+    use crate::input::{Framing, Source};
+    use indicatif::ProgressBar;
+    use splitbloom_filter::Growth;
     use std::fs;
 
     #[test]
@@ -295,12 +234,14 @@ mod tests {
             let built = |threads| {
                 let parameters = Parameters { error_rate: 0.01, capacity, growth, seed: Seed(9) };
                 let filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
-                let blocks = Blocks::new(
-                    Framing::Lines,
-                    vec![Source::File(path.clone())],
-                    indicatif::ProgressBar::hidden(),
-                );
-                build(filter, &blocks, Framing::Lines, threads).unwrap()
+                let reading = Reading {
+                    sources: vec![Source::File(path.clone())],
+                    framing: Framing::Lines,
+                    block_bytes: BLOCK_BYTES,
+                    from: None,
+                    bar: ProgressBar::hidden(),
+                };
+                build(filter, reading, threads).unwrap()
             };
             let (alone, items) = built(1);
             assert_eq!(items, 1_200_000);

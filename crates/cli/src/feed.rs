@@ -1,4 +1,4 @@
-//! Items through several connections.
+//! Items through several connections, or through several threads.
 //!
 //! ```text
 //!               ┌──► worker ──┐
@@ -18,14 +18,14 @@ use crate::error::Error;
 use crate::input::{Framing, InputArguments, Source};
 use crate::interrupt::hold_signals;
 use crate::progress;
-use crate::target::SpreadArguments;
 use indicatif::ProgressBar;
 use splitbloom_client::Layout;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use worker::{among_threads, Worker};
+pub use worker::among_threads;
+use worker::Worker;
 use xxhash_rust::xxh3::Xxh3;
 
 /// What to read.
@@ -34,38 +34,35 @@ pub struct Reading {
     pub framing: Framing,
     /// About the bytes of a block.
     pub block_bytes: usize,
-    /// Where to begin.
-    pub from: Mark,
-    /// Whether the digest in a mark is needed.
-    pub with_digests: bool,
+    /// Where to begin, if the marks of the blocks are to have digests.
+    pub from: Option<Mark>,
     /// Counts the bytes read, before unpacking, and shows the items done.
     pub bar: ProgressBar,
 }
 
-/// What the arguments say to read.
-///
-/// # Errors
-/// One of the inputs cannot be read, or contains no items.
-pub fn reading(
-    what: &'static str,
-    input: &InputArguments,
-    spread: &SpreadArguments,
-) -> Result<Reading, Error> {
-    let sources = input.sources()?;
-    let bar = progress::of_sources(what, &sources);
-    Ok(Reading::new(sources, input.framing(), spread.block_bytes(), bar))
-}
-
 impl Reading {
-    /// From the beginning, without digests.
+    /// All that the arguments name, without digests. Its bar begins with the word `what`; without
+    /// one it is hidden.
+    ///
+    /// # Errors
+    /// One of the inputs cannot be read, or contains no items.
     pub fn new(
-        sources: Vec<Source>,
-        framing: Framing,
+        what: Option<&'static str>,
+        input: &InputArguments,
         block_bytes: usize,
-        bar: ProgressBar,
-    ) -> Self {
-        let (from, with_digests) = (Mark::default(), false);
-        Self { sources, framing, block_bytes, from, with_digests, bar }
+    ) -> Result<Self, Error> {
+        let sources = input.sources()?;
+        let bar = what.map(|what| progress::of_sources(what, &sources));
+        let bar = bar.unwrap_or_else(ProgressBar::hidden);
+        Ok(Self { sources, framing: input.framing(), block_bytes, from: None, bar })
+    }
+
+    /// How the items are packed for the server.
+    pub fn layout(&self) -> Layout {
+        match self.framing {
+            Framing::Lines | Framing::Text => Layout::Lines,
+            Framing::Fixed(width) => Layout::Fixed(width),
+        }
     }
 }
 
@@ -76,7 +73,7 @@ pub struct Mark {
     pub source: usize,
     /// Bytes of it, unpacked.
     pub offset: u64,
-    /// XXH3 of these bytes, or 0 without `with_digests`.
+    /// XXH3 of these bytes, or 0 if no digests are needed.
     pub digest: u64,
 }
 
@@ -87,43 +84,32 @@ pub struct Block {
     pub end: Mark,
 }
 
-enum Event<T> {
-    Answered(Block, T),
-    Failed(Error),
-    End,
-}
+/// A block with its answer, or the end of all.
+type Event<T> = Result<Option<(Block, T)>, Error>;
 
-/// How the items of such an input are packed for the server.
-pub fn layout(framing: Framing) -> Layout {
-    match framing {
-        Framing::Lines | Framing::Text => Layout::Lines,
-        Framing::Fixed(width) => Layout::Fixed(width),
-    }
-}
-
-/// Sends each block of the input on one of the connections, and gives the answers to `take` in the
-/// order of the blocks; it returns how many items are done. `send` and `receive` are called in turn
-/// for each connection; blocks may be sent on others in between.
+/// Sends each block of the input on one of the connections, of which each thread has some, and
+/// gives the answers to `take` in the order of the blocks; it returns how many items are done, to
+/// be shown. What `send` returns receives the answer, and gives the connection back; meanwhile
+/// blocks may be sent on others.
 ///
 /// # Errors
 /// The first error of the reader, or of `take`; or an interruption. Blocks before it have been
 /// taken; those after it may have been sent.
-pub fn run<C, S, T>(
+pub fn run<C, R, T>(
     reading: Reading,
-    connections: Vec<C>,
-    send: impl Fn(C, &Block) -> S + Clone + Send + 'static,
-    receive: fn(S) -> (C, T),
-    take: impl FnMut(&Block, T) -> Result<u64, Error>,
+    threads: Vec<Vec<C>>,
+    send: impl Fn(C, &Block) -> R + Clone + Send + 'static,
+    take: impl FnMut(&Block, T) -> Result<Option<u64>, Error>,
 ) -> Result<(), Error>
 where
     C: Send + 'static,
-    S: 'static,
+    R: FnOnce() -> (C, T) + 'static,
     T: Send + 'static,
 {
     let bar = reading.bar.clone();
     let (used, buffers) = channel();
     // One on each connection, one to be sent next, and one to read into.
-    for _ in 0..connections.len() + 2 {
+    for _ in 0..threads.iter().map(Vec::len).sum::<usize>() + 2 {
         let _ = used.send(Vec::new());
     }
     let (to_workers, blocks) = channel();
@@ -132,25 +118,16 @@ where
     let interrupted = events.clone();
     let _on_interrupt = hold_signals().on_interrupt(move |signal| {
         let error = Error::Interrupted(signal, "interrupted".into());
-        let _ = interrupted.send((0, Event::Failed(error))); // this may be at its end
+        let _ = interrupted.send((0, Err(error))); // this may be at its end
     });
-    for connections in among_threads(connections) {
-        let worker = Worker {
-            blocks: Arc::clone(&blocks),
-            events: events.clone(),
-            send: send.clone(),
-            receive,
-        };
-        thread::spawn(move || worker.work(connections));
+    for connections in threads {
+        let (blocks, events, send) = (Arc::clone(&blocks), events.clone(), send.clone());
+        thread::spawn(move || Worker { blocks, events, send }.work(connections));
     }
     thread::spawn(move || {
-        let mut number = 0;
-        let read = read(reading, &buffers, |block| {
-            number += 1;
-            to_workers.send((number - 1, block)).is_ok()
-        });
-        let last = read.map_or_else(Event::Failed, |()| Event::End);
-        let _ = events.send((number, last)); // nobody listens after an error
+        let mut count = 0;
+        let read = read(reading, &buffers, &to_workers, &mut count);
+        let _ = events.send((count, read.map(|()| None))); // nobody listens after an error
     });
 
     let taken = in_order(happened, &used, &bar, take);
@@ -163,23 +140,20 @@ fn in_order<T>(
     happened: Receiver<(u64, Event<T>)>,
     used: &Sender<Vec<u8>>,
     bar: &ProgressBar,
-    mut take: impl FnMut(&Block, T) -> Result<u64, Error>,
+    mut take: impl FnMut(&Block, T) -> Result<Option<u64>, Error>,
 ) -> Result<(), Error> {
     let mut early = BTreeMap::new();
     let mut next = 0_u64;
     for (number, event) in happened {
-        let is_interruption = matches!(event, Event::Failed(Error::Interrupted(..)));
+        let is_interruption = matches!(event, Err(Error::Interrupted(..)));
         // That does not wait for its turn.
         early.insert(if is_interruption { next } else { number }, event);
         while let Some(event) = early.remove(&next) {
-            match event {
-                Event::Answered(block, answer) => {
-                    progress::show_items(bar, take(&block, answer)?);
-                    let _ = used.send(block.bytes); // the reader may have ended
-                }
-                Event::Failed(error) => return Err(error),
-                Event::End => return Ok(()),
-            }
+            let Some((block, answer)) = event? else {
+                return Ok(());
+            };
+            progress::show_items(bar, take(&block, answer)?);
+            let _ = used.send(block.bytes); // the reader may have ended
             next += 1;
         }
     }
@@ -187,52 +161,50 @@ fn in_order<T>(
     Err(Error::Contents("internal error".into()))
 }
 
-/// Gives the blocks to `give`, until it returns false.
+/// Sends the blocks to the workers, and counts them.
 fn read(
     reading: Reading,
     buffers: &Receiver<Vec<u8>>,
-    mut give: impl FnMut(Block) -> bool,
+    to_workers: &Sender<(u64, Block)>,
+    count: &mut u64,
 ) -> Result<(), Error> {
-    let from = reading.from;
-    let mut spare = None;
+    let Reading { framing, block_bytes, .. } = reading;
+    let from = reading.from.unwrap_or_default();
+    let Ok(mut bytes) = buffers.recv() else {
+        return Ok(());
+    };
     for (number, source) in reading.sources.iter().enumerate().skip(from.source) {
-        let mut input = source.open(reading.framing, &reading.bar)?;
+        let refused = |error| source.refused(error);
+        let mut input = source.open(framing, &reading.bar)?;
         let mut digest = Xxh3::new();
-        let mut offset = 0;
+        let mut end = Mark { source: number, ..Mark::default() };
         if number == from.source {
-            offset = input.skip(from.offset, |bytes| digest.update(bytes))?;
-            if offset != from.offset || (offset > 0 && digest.digest() != from.digest) {
-                let name = source.name();
-                return Err(Error::Contents(format!(
-                    "{name} has changed since the checkpoint was written: delete that to begin anew"
-                )));
+            let skipped = input.skip(from.offset, |bytes| digest.update(bytes));
+            end.offset = skipped.map_err(refused)?;
+            if end.offset != from.offset || (end.offset > 0 && digest.digest() != from.digest) {
+                return Err(changed(source));
             }
         }
-        loop {
-            let Some(mut bytes) = spare.take().or_else(|| buffers.recv().ok()) else {
-                return Ok(());
-            };
-            if !input.next_block(reading.framing, reading.block_bytes, &mut bytes)? {
-                spare = Some(bytes);
-                break;
-            }
-            if reading.with_digests {
+        while input.next_block(framing, block_bytes, &mut bytes).map_err(refused)? {
+            end.offset += bytes.len() as u64;
+            if reading.from.is_some() {
                 digest.update(&bytes);
+                end.digest = digest.digest();
             }
-            offset += bytes.len() as u64;
-            let end = Mark {
-                source: number,
-                offset,
-                digest: match reading.with_digests {
-                    true => digest.digest(),
-                    false => 0,
-                },
+            let sent = to_workers.send((*count, Block { bytes, end }));
+            *count += 1;
+            let (Ok(()), Ok(buffer)) = (sent, buffers.recv()) else {
+                return Ok(()); // nobody waits for more
             };
-            let block = Block { bytes, end };
-            if !give(block) {
-                return Ok(());
-            }
+            bytes = buffer;
         }
     }
     Ok(())
+}
+
+fn changed(source: &Source) -> Error {
+    let name = source.name();
+    Error::Contents(format!(
+        "{name} has changed since the checkpoint was written: delete that to begin anew"
+    ))
 }

@@ -1,20 +1,17 @@
 //! The inputs of a command: files and standard input, which [`splitbloom_input`] reads.
 
-pub use splitbloom_input::{packing, Framing, Items, FIRST_BYTES, MAX_ITEM_BYTES};
+pub use splitbloom_input::Framing;
 
 use crate::error::{in_one_line, Error};
 use crate::output::FileId;
 use clap::Args;
 use indicatif::ProgressBar;
-use splitbloom_input::{Contents, Doubt, InputError};
+use splitbloom_input::{check, packing, Contents, Doubt, Input, InputError};
 use std::fs::{File, Metadata};
 use std::io::{self, stdin, BufRead, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The name of that input in messages.
-pub const STANDARD_INPUT: &str = "standard input";
 
 /// Where items come from, and where one ends.
 #[derive(Args, Clone, Debug)]
@@ -65,15 +62,16 @@ impl InputArguments {
 /// # Errors
 /// Such bytes, or none that can be read.
 pub fn await_standard_input(sources: &[Source], framing: Framing) -> Result<(), Error> {
-    if sources.first() != Some(&Source::StandardInput) {
+    let Some(source @ Source::StandardInput) = sources.first() else {
         return Ok(());
-    }
+    };
     let mut input = stdin().lock();
-    let first = input.fill_buf().map_err(|error| refused(STANDARD_INPUT, error.into()))?;
-    match packing(first) {
-        Some(_) => Ok(()),
-        None => check(STANDARD_INPUT, first, framing),
+    let first = input.fill_buf().map_err(|error| source.refused(error.into()))?;
+    if packing(first).is_none() {
+        let refused = |contents| source.refused(InputError::Contents(contents));
+        source.warn(&check(first, framing).map_err(refused)?);
     }
+    Ok(())
 }
 
 /// One input.
@@ -94,7 +92,7 @@ impl Source {
     /// Its name in messages.
     pub fn name(&self) -> String {
         match self {
-            Self::StandardInput => STANDARD_INPUT.into(),
+            Self::StandardInput => "standard input".into(),
             Self::File(path) => path.display().to_string(),
         }
     }
@@ -138,102 +136,63 @@ impl Source {
     /// # Errors
     /// It cannot be read, or contains no items.
     pub fn open(&self, framing: Framing, bar: &ProgressBar) -> Result<Input, Error> {
-        let name = self.name();
         let raw: Box<dyn Read + Send> = match self {
             Self::StandardInput => Box::new(stdin()),
             Self::File(path) => {
-                let file = File::open(path);
-                Box::new(file.map_err(|error| refused(&name, error.into()))?)
+                Box::new(File::open(path).map_err(|error| self.refused(error.into()))?)
             }
         };
         let is_live = *self == Self::StandardInput;
-        let input = splitbloom_input::Input::new(bar.wrap_read(raw), framing, is_live);
-        let input = input.map_err(|error| refused(&name, error))?;
-        warn(&name, input.doubts());
-        Ok(Input { name, input })
+        let input = Input::new(bar.wrap_read(raw), framing, is_live);
+        let input = input.map_err(|error| self.refused(error))?;
+        self.warn(input.doubts());
+        Ok(input)
     }
-}
 
-/// What is said about an input of this name that is refused.
-pub fn refused(name: &str, error: InputError) -> Error {
-    match error {
-        InputError::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
-            Error::File(format!("{name}: {error}"))
+    /// What is said about it if it is refused.
+    pub fn refused(&self, error: InputError) -> Error {
+        let name = self.name();
+        match error {
+            InputError::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
+                Error::File(format!("{name}: {error}"))
+            }
+            InputError::Contents(contents) => {
+                let advice = match (contents, self) {
+                    (Contents::Filter, _) => "`splitbloom push` loads it".into(),
+                    (Contents::Packed(_, program), Self::StandardInput) => {
+                        format!("`{program} | splitbloom …` reads them")
+                    }
+                    (Contents::Packed(_, program), Self::File(_)) => {
+                        format!("`{program} {name} | splitbloom … -` reads them")
+                    }
+                };
+                let contents = contents.name();
+                Error::Contents(format!("{name} contains {contents}, not items: {advice}"))
+            }
+            error => Error::Contents(format!("{name}: {error}")),
         }
-        InputError::Contents(contents) => {
-            let advice = match (contents, name) {
-                (Contents::Filter, _) => "`splitbloom push` loads it".into(),
-                (Contents::Packed(_, program), STANDARD_INPUT) => {
-                    format!("`{program} | splitbloom …` reads them")
+    }
+
+    /// Warns about the first input of a kind that looks right to people and is not.
+    fn warn(&self, doubts: &[Doubt]) {
+        static IS_SAID: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+        for doubt in doubts {
+            let text = match doubt {
+                Doubt::ByteOrderMark => {
+                    "begins with a byte order mark, which is part of its first item: --text \
+                     strips it"
                 }
-                (Contents::Packed(_, program), _) => {
-                    format!("`{program} {name} | splitbloom … -` reads them")
+                Doubt::CarriageReturn => {
+                    "has lines that end with \\r\\n, and \\r is part of each item: --text strips it"
+                }
+                Doubt::Wide => {
+                    "looks like UTF-16, a NUL in each character: `iconv -f UTF-16 -t UTF-8` \
+                     converts it"
                 }
             };
-            let contents = contents.name();
-            Error::Contents(format!("{name} contains {contents}, not items: {advice}"))
+            if !IS_SAID[*doubt as usize].swap(true, Ordering::Relaxed) {
+                eprintln!("splitbloom: warning: {} {text}", in_one_line(&self.name()));
+            }
         }
-        error => Error::Contents(format!("{name}: {error}")),
-    }
-}
-
-/// Refuses an unpacked input with these first bytes if they belong to no items, and warns if the
-/// items are probably others than somebody expects.
-pub fn check(name: &str, first: &[u8], framing: Framing) -> Result<(), Error> {
-    let checked = splitbloom_input::check(first, framing);
-    warn(name, &checked.map_err(|contents| refused(name, InputError::Contents(contents)))?);
-    Ok(())
-}
-
-/// Warns about the first input of a kind that looks right to people and is not.
-fn warn(name: &str, doubts: &[Doubt]) {
-    static IS_SAID: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
-    for doubt in doubts {
-        let text = match doubt {
-            Doubt::ByteOrderMark => {
-                "begins with a byte order mark, which is part of its first item: --text strips it"
-            }
-            Doubt::CarriageReturn => {
-                "has lines that end with \\r\\n, and \\r is part of each item: --text strips it"
-            }
-            Doubt::Wide => {
-                "looks like UTF-16, a NUL in each character: `iconv -f UTF-16 -t UTF-8` converts it"
-            }
-        };
-        if !IS_SAID[*doubt as usize].swap(true, Ordering::Relaxed) {
-            eprintln!("splitbloom: warning: {} {text}", in_one_line(name));
-        }
-    }
-}
-
-/// An input that has been opened, and its name in messages.
-pub struct Input {
-    name: String,
-    input: splitbloom_input::Input,
-}
-
-impl Input {
-    /// Skips `bytes` unpacked bytes, showing them; returns how many there were.
-    ///
-    /// # Errors
-    /// The input cannot be read or unpacked.
-    pub fn skip(&mut self, bytes: u64, show: impl FnMut(&[u8])) -> Result<u64, Error> {
-        self.input.skip(bytes, show).map_err(|error| refused(&self.name, error))
-    }
-
-    /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer;
-    /// of standard input those that have come. Returns false at the end, with an empty block.
-    ///
-    /// # Errors
-    /// The input cannot be read or unpacked, has too long an item, or ends within an item of fixed
-    /// width.
-    pub fn next_block(
-        &mut self,
-        framing: Framing,
-        len: usize,
-        block: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let is_block = self.input.next_block(framing, len, block);
-        is_block.map_err(|error| refused(&self.name, error))
     }
 }

@@ -10,9 +10,8 @@
 //!   shrink       filters made smaller, here or by the server that sends them
 //!   output       files that are written
 //!   input        items from files: lines or fixed widths, packed or not
-//!   feed         items through several connections, answers in the order of the items
+//!   feed         items through several connections or threads, answers in their order
 //!   checkpoint   how far a load has come, in a file
-//!   blocks       items for several threads
 //!   bulk         a filter from many items, on all cores
 //!   sizing       what the kinds of filters take
 //!   progress     a bar on a terminal, silence elsewhere
@@ -26,7 +25,6 @@
 //!
 //! It is a client like any other, and knows the filters through `splitbloom_filter`.
 
-pub mod blocks;
 pub mod bulk;
 pub mod checkpoint;
 pub mod commands;

@@ -27,9 +27,9 @@ pub fn of_sources(what: &'static str, sources: &[Source]) -> ProgressBar {
     bar(what, sources.iter().map(Source::bytes).sum())
 }
 
-/// Shows how many items are done, before the bar.
-pub fn show_items(bar: &ProgressBar, items: u64) {
-    if !bar.is_hidden() {
+/// Shows how many items are done, if that is known, before the bar.
+pub fn show_items(bar: &ProgressBar, items: Option<u64>) {
+    if let Some(items) = items.filter(|_| !bar.is_hidden()) {
         bar.set_message(format!("{} items", HumanCount(items)));
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::connect::ServerArguments;
 use crate::error::Error;
+use crate::feed::Reading;
+use crate::input::InputArguments;
 use clap::Args;
 use redis::{cmd, from_redis_value_ref, Cmd, ConnectionInfo, Value};
 use splitbloom_client::{number_of, Topology, Wording};
@@ -132,12 +134,13 @@ impl SpreadArguments {
         self.partitions.map_or(1, Partitions::count)
     }
 
-    /// Bytes of input to send at a time: some commands for each key, within reason.
-    pub fn block_bytes(&self) -> usize {
+    /// What the arguments name, in blocks of some commands for each key, within reason.
+    pub fn reading(&self, what: &'static str, input: &InputArguments) -> Result<Reading, Error> {
         const LEAST: usize = 256 * 1024;
         const OF_EACH: usize = 64 * 1024;
         const MOST: usize = 4 * 1024 * 1024;
-        (usize::from(self.keys()) * OF_EACH).clamp(LEAST, MOST)
+        let block_bytes = (usize::from(self.keys()) * OF_EACH).clamp(LEAST, MOST);
+        Reading::new(Some(what), input, block_bytes)
     }
 }
 

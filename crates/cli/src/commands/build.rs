@@ -1,12 +1,12 @@
 //! `splitbloom build`: a filter from files of items, without a server.
 
-use crate::blocks::Blocks;
 use crate::bulk;
 use crate::error::{Error, Outcome};
+use crate::feed::Reading;
 use crate::filter_file::save;
 use crate::input::{InputArguments, Source};
 use crate::output::OutputArguments;
-use crate::{parse, progress};
+use crate::parse;
 use clap::Args;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::MAX_EXPANSION;
@@ -59,14 +59,12 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let framing = self.input.framing();
-        let sources = self.input.sources()?;
-        let file = self.output.create(sources.iter().filter_map(Source::id))?;
+        let file = self.output.create(self.input.sources()?.iter().filter_map(Source::id))?;
         let threads = self.threads.or_else(|| available_parallelism().ok());
         let threads = threads.map_or(1, NonZeroUsize::get);
         let capacity = match self.capacity {
             Some(capacity) => capacity,
-            None => self.count(&sources, threads)?,
+            None => self.count(threads)?,
         };
         let parameters = Parameters {
             error_rate: self.error,
@@ -79,18 +77,21 @@ impl Arguments {
         };
         let no_memory = |error: AddError| Error::Contents(error.to_string());
         let filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(no_memory)?;
-        let blocks = self.blocks("building", sources);
-        let (filter, items) = bulk::build(filter, &blocks, framing, threads)?;
+        let (filter, items) = bulk::build(filter, self.reading("building")?, threads)?;
         let bytes = save(&filter, file)?;
-        drop(blocks);
         let (name, new) = (self.output.path().display(), filter.items());
         writeln!(stdout(), "{name}: {items} items, {new} of them new, {bytes} bytes")?;
         Ok(Outcome::Done)
     }
 
+    fn reading(&self, what: &'static str) -> Result<Reading, Error> {
+        Reading::new(Some(what), &self.input, bulk::BLOCK_BYTES)
+    }
+
     /// How many items there are.
-    fn count(&self, sources: &[Source], threads: usize) -> Result<u64, Error> {
-        for source in sources {
+    fn count(&self, threads: usize) -> Result<u64, Error> {
+        let reading = self.reading("counting")?;
+        for source in &reading.sources {
             if source.regular()?.is_none() {
                 return Err(Error::Usage(format!(
                     "{} can be read only once: say how many items there are with --capacity",
@@ -98,15 +99,8 @@ impl Arguments {
                 )));
             }
         }
-        let blocks = self.blocks("counting", sources.to_vec());
-        let items = bulk::count(&blocks, self.input.framing(), threads)?;
+        let items = bulk::count(reading, threads)?;
         Ok(items.clamp(MIN_CAPACITY, MAX_CAPACITY))
-    }
-
-    /// The blocks of all inputs, with a bar of this name.
-    fn blocks(&self, what: &'static str, sources: Vec<Source>) -> Blocks {
-        let bar = progress::of_sources(what, &sources);
-        Blocks::new(self.input.framing(), sources, bar)
     }
 }
 

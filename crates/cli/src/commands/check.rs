@@ -1,12 +1,12 @@
 //! `splitbloom check`: looks items up.
 
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block};
+use crate::feed::{self, among_threads, Block};
 use crate::input::{Framing, InputArguments};
 use crate::output::is_filter;
 use crate::target::{self, TargetArguments};
 use clap::Args;
-use splitbloom_client::{Family, PartitionedFilter, UnderWay};
+use splitbloom_client::{Family, PartitionedFilter};
 use std::io::{stdout, BufWriter, Write};
 use std::path::Path;
 
@@ -44,15 +44,16 @@ impl Arguments {
             Ok((filter, existing))
         });
         let (filter, (family, wording)) = opened.map_err(|error| self.of_file(error))?;
-        let reading = feed::reading("checking", &self.input, &self.target.spread)?;
-        let (framing, layout) = (reading.framing, feed::layout(reading.framing));
+        let reading = self.target.spread.reading("checking", &self.input)?;
+        let (framing, layout) = (reading.framing, reading.layout());
         let send = move |filter: PartitionedFilter, block: &Block| {
-            filter.pack_exists(family, wording, layout, &block.bytes)
+            let sent = filter.pack_exists(family, wording, layout, &block.bytes);
+            move || sent.receive()
         };
-        let filters = self.target.open_all(filter)?;
+        let filters = among_threads(self.target.open_all(filter)?);
         let mut out = BufWriter::new(stdout().lock());
         let (mut items, mut present) = (0, 0);
-        let fed = feed::run(reading, filters, send, UnderWay::receive, |block, answers| {
+        let fed = feed::run(reading, filters, send, |block, answers| {
             let answers = answers?;
             if !self.count {
                 for (item, is_present) in framing.items(&block.bytes).zip(&answers) {
@@ -64,7 +65,7 @@ impl Arguments {
             }
             items += answers.len() as u64;
             present += answers.iter().filter(|is_present| **is_present).count() as u64;
-            Ok(items)
+            Ok(Some(items))
         });
         fed.map_err(|error| error.and(&format!("checked {items} items")))?;
         if self.count {

@@ -3,11 +3,11 @@
 use super::check::write_item;
 use crate::connect::TlsArguments;
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Reading};
+use crate::feed::{self, among_threads, Block, Reading};
 use crate::input::InputArguments;
 use crate::target::{self, SpreadArguments};
 use clap::Args;
-use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, UnderWay, Wording};
+use splitbloom_client::{Family, PartitionedFilter, Wording};
 use std::ffi::OsString;
 use std::io::{stdout, BufWriter, Write};
 
@@ -46,7 +46,6 @@ type Kind = (Family, Wording);
 pub struct Side(pub Vec<PartitionedFilter>, pub Kind);
 /// A connection to each of the servers.
 type Pair = (PartitionedFilter, PartitionedFilter);
-type Answers = Result<Vec<bool>, FilterError>;
 
 /// How many items there are.
 #[derive(Default)]
@@ -59,7 +58,7 @@ pub struct Tally {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let reading = feed::reading("comparing", &self.input, &self.spread)?;
+        let reading = self.spread.reading("comparing", &self.input)?;
         let framing = reading.framing;
         let sides = (self.side(&self.first)?, self.side(&self.second)?);
         let mut out = BufWriter::new(stdout().lock());
@@ -98,22 +97,22 @@ pub fn tally(
     (first, second): (Side, Side),
     mut observe: impl FnMut(&[(&[u8], bool)]) -> Result<(), Error>,
 ) -> Result<Tally, Error> {
-    let (framing, layout) = (reading.framing, feed::layout(reading.framing));
+    let (framing, layout) = (reading.framing, reading.layout());
     let (Side(firsts, first_kind), Side(seconds, second_kind)) = (first, second);
-    let pairs = firsts.into_iter().zip(seconds);
+    let pairs = firsts.into_iter().zip(seconds).collect();
     // Both servers look the items of a block up at the same time.
     let send = move |(first, second): Pair, block: &Block| {
         let ask = |filter: PartitionedFilter, (family, wording): Kind| {
             filter.pack_exists(family, wording, layout, &block.bytes)
         };
-        (ask(first, first_kind), ask(second, second_kind))
-    };
-    let receive = |(first, second): (UnderWay<Answers>, UnderWay<Answers>)| {
-        let ((first, here), (second, there)) = (first.receive(), second.receive());
-        ((first, second), (here, there))
+        let (first, second) = (ask(first, first_kind), ask(second, second_kind));
+        move || {
+            let ((first, here), (second, there)) = (first.receive(), second.receive());
+            ((first, second), (here, there))
+        }
     };
     let mut tally = Tally::default();
-    let fed = feed::run(reading, pairs.collect(), send, receive, |block, (first, second)| {
+    let fed = feed::run(reading, among_threads(pairs), send, |block, (first, second)| {
         let answers = first?.into_iter().zip(second?);
         let mut differences = Vec::new();
         for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
@@ -123,7 +122,7 @@ pub fn tally(
             }
         }
         observe(&differences)?;
-        Ok(tally.items)
+        Ok(Some(tally.items))
     });
     let items = tally.items;
     fed.map_err(|error| error.and(&format!("compared {items} items")))?;

@@ -4,14 +4,14 @@ mod creation;
 
 use crate::checkpoint::{Checkpoint, Done};
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Reading};
+use crate::feed::{self, among_threads, Block, Reading};
 use crate::input::{await_standard_input, InputArguments};
 use crate::target::{self, TargetArguments};
 use clap::Args;
 use creation::CreationArguments;
 use redis::{cmd, from_redis_value};
 use serde_json::json;
-use splitbloom_client::{Family, PartitionedFilter, Retry, UnderWay};
+use splitbloom_client::{Family, PartitionedFilter, Retry};
 use std::io::{stdout, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -49,7 +49,7 @@ impl Arguments {
         let assumed = self.cf.then_some(Family::Counting);
         let found = target::family(&mut filter, assumed)?;
         let family = found.or(assumed).unwrap_or(Family::Bloom);
-        let mut reading = feed::reading("loading", &self.input, &self.target.spread)?;
+        let mut reading = self.target.spread.reading("loading", &self.input)?;
         let mut checkpoint = self.checkpoint(family, &reading)?;
         let before = checkpoint.as_ref().map(Checkpoint::read).transpose()?.flatten();
         if let Some(done) = &before {
@@ -60,18 +60,18 @@ impl Arguments {
         let exists = self.creation.apply(&mut filter, family, found.is_some())?;
 
         let mut done = before.unwrap_or_default();
-        reading.from = done.mark;
-        reading.with_digests = checkpoint.is_some();
-        let layout = feed::layout(reading.framing);
+        reading.from = checkpoint.as_ref().map(|_| done.mark);
+        let layout = reading.layout();
         let is_there = Arc::new(AtomicBool::new(exists));
         let known = Arc::clone(&is_there);
         let send = move |filter: PartitionedFilter, block: &Block| {
             let filter = if known.load(Relaxed) { filter.known_to_exist() } else { filter };
-            filter.pack_add(family, layout, &block.bytes)
+            let sent = filter.pack_add(family, layout, &block.bytes);
+            move || sent.receive()
         };
-        let filters = self.target.open_all(filter)?;
+        let filters = among_threads(self.target.open_all(filter)?);
         let mut in_next_block = 0;
-        let fed = feed::run(reading, filters, send, UnderWay::receive, |block, changes| {
+        let fed = feed::run(reading, filters, send, |block, changes| {
             if let Some(refusal) = changes.refusal {
                 in_next_block = refusal.before;
                 return Err(refusal.error.into());
@@ -83,7 +83,7 @@ impl Arguments {
                 new: done.new + changes.changed,
             };
             checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))?;
-            Ok(done.items)
+            Ok(Some(done.items))
         });
         if let Err(error) = fed {
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| done.items > 0) {

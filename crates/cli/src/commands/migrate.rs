@@ -278,8 +278,7 @@ impl Arguments {
             Ok::<_, Error>(Side(vec![filter], kind))
         };
         let sides = (side(&none, from)?, side(&self.topology, to)?);
-        let (sources, framing) = (self.input.sources()?, self.input.framing());
-        let reading = Reading::new(sources, framing, BLOCK_BYTES, ProgressBar::hidden());
+        let reading = Reading::new(None, &self.input, BLOCK_BYTES)?;
         let tally = compare::tally(reading, sides, |_| Ok(()))?;
         Ok(Some(match tally.only {
             [0, 0] => Fate::Equal,

@@ -1,11 +1,11 @@
 //! `splitbloom unload`: removes items from a counting filter.
 
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block};
+use crate::feed::{self, among_threads, Block};
 use crate::input::InputArguments;
 use crate::target::{self, TargetArguments};
 use clap::Args;
-use splitbloom_client::{Family, PartitionedFilter, UnderWay};
+use splitbloom_client::{Family, PartitionedFilter};
 use std::io::{stdout, Write};
 
 /// Removes a copy of each item from a counting filter
@@ -27,21 +27,22 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let mut filter = self.target.open()?;
         target::existing(&mut filter, Some(Family::Counting))?;
-        let reading = feed::reading("removing", &self.input, &self.target.spread)?;
-        let layout = feed::layout(reading.framing);
+        let reading = self.target.spread.reading("removing", &self.input)?;
+        let layout = reading.layout();
         let send = move |filter: PartitionedFilter, block: &Block| {
-            filter.pack_delete(layout, &block.bytes)
+            let sent = filter.pack_delete(layout, &block.bytes);
+            move || sent.receive()
         };
-        let filters = self.target.open_all(filter)?;
+        let filters = among_threads(self.target.open_all(filter)?);
         let (mut items, mut removed) = (0, 0);
-        let fed = feed::run(reading, filters, send, UnderWay::receive, |_, changes| {
+        let fed = feed::run(reading, filters, send, |_, changes| {
             if let Some(refusal) = changes.refusal {
                 items += refusal.before;
                 return Err(refusal.error.into());
             }
             items += changes.items;
             removed += changes.changed;
-            Ok(items)
+            Ok(Some(items))
         });
         fed.map_err(|error| {
             error.and(&format!(

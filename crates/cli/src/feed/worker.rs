@@ -14,8 +14,7 @@ use std::thread;
 pub fn among_threads<C>(connections: Vec<C>) -> Vec<Vec<C>> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = (processors / 2).clamp(1, connections.len().max(1));
-    let mut each: Vec<Vec<C>> = Vec::new();
-    each.resize_with(threads, Vec::new);
+    let mut each: Vec<Vec<C>> = (0..threads).map(|_| Vec::new()).collect();
     for (n, connection) in connections.into_iter().enumerate() {
         each[n % threads].push(connection);
     }
@@ -24,35 +23,37 @@ pub fn among_threads<C>(connections: Vec<C>) -> Vec<Vec<C>> {
 
 /// Sends the next block on whichever of its connections is idle, and receives what was sent first
 /// when none is or no block has been read yet.
-pub struct Worker<F, S, C, T> {
+pub struct Worker<F, T> {
     /// Those that have been read, for all workers.
     pub blocks: Arc<Mutex<Receiver<(u64, Block)>>>,
     pub events: Sender<(u64, Event<T>)>,
     pub send: F,
-    pub receive: fn(S) -> (C, T),
 }
 
-impl<F: Fn(C, &Block) -> S, S, C, T> Worker<F, S, C, T> {
+impl<F, T> Worker<F, T> {
     /// Returns when all blocks have been answered, or the receiver of the answers is gone.
-    pub fn work(self, connections: Vec<C>) {
+    pub fn work<C, R>(self, connections: Vec<C>)
+    where
+        F: Fn(C, &Block) -> R,
+        R: FnOnce() -> (C, T),
+    {
         let mut idle = VecDeque::from(connections);
         let mut under_way = VecDeque::new();
         loop {
             if let Some(connection) = idle.pop_front() {
                 if let Some((number, block)) = self.next(under_way.is_empty()) {
-                    let sent = (self.send)(connection, &block);
-                    under_way.push_back((number, block, sent));
+                    let receive = (self.send)(connection, &block);
+                    under_way.push_back((number, block, receive));
                     continue;
                 }
                 idle.push_front(connection);
             }
-            let Some((number, block, sent)) = under_way.pop_front() else {
+            let Some((number, block, receive)) = under_way.pop_front() else {
                 return; // there are no more blocks
             };
-            let (connection, answer) = (self.receive)(sent);
+            let (connection, answer) = receive();
             idle.push_back(connection); // in turn: none stays unused until the server closes it
-            let event = Event::Answered(block, answer);
-            if self.events.send((number, event)).is_err() {
+            if self.events.send((number, Ok(Some((block, answer))))).is_err() {
                 return;
             }
         }
@@ -62,11 +63,8 @@ impl<F: Fn(C, &Block) -> S, S, C, T> Worker<F, S, C, T> {
     /// at hand, because it has not been read or another worker is taking it.
     fn next(&self, may_wait: bool) -> Option<(u64, Block)> {
         match may_wait {
-            true => {
-                // A panic of another thread ends the process anyway.
-                let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-                blocks.recv().ok()
-            }
+            // A panic of another thread ends the process anyway.
+            true => self.blocks.lock().unwrap_or_else(PoisonError::into_inner).recv().ok(),
             false => self.blocks.try_lock().ok()?.try_recv().ok(),
         }
     }
@@ -89,12 +87,9 @@ mod tests {
     /// A connection that answers with its name and the block.
     type Name = char;
 
-    fn send(connection: Name, block: &Block) -> (Name, u8) {
-        (connection, block.bytes[0])
-    }
-
-    fn receive(sent: (Name, u8)) -> (Name, (Name, u8)) {
-        (sent.0, sent)
+    fn send(connection: Name, block: &Block) -> impl FnOnce() -> (Name, (Name, u8)) {
+        let byte = block.bytes[0];
+        move || (connection, (connection, byte))
     }
 
     type Answered = (u64, Event<(Name, u8)>);
@@ -107,14 +102,14 @@ mod tests {
         for n in 0..len {
             to_worker.send((n, block(n as u8))).unwrap();
         }
-        let worker = Worker { blocks: Arc::new(Mutex::new(blocks)), events, send, receive };
+        let worker = Worker { blocks: Arc::new(Mutex::new(blocks)), events, send };
         thread::spawn(move || worker.work(connections));
         (to_worker, happened)
     }
 
     fn answer(event: Answered) -> (u64, u8, Name) {
         match event {
-            (number, Event::Answered(block, (name, byte))) => {
+            (number, Ok(Some((block, (name, byte))))) => {
                 assert_eq!(block.bytes, [byte]);
                 (number, byte, name)
             }
