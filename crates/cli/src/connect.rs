@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use clap::Args;
-use memchr::memmem;
 use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo};
 use redis::{IntoConnectionInfo, ProtocolVersion, TlsCertificates};
 use std::path::{Path, PathBuf};
@@ -54,11 +53,6 @@ pub struct TlsArguments {
 }
 
 impl TlsArguments {
-    /// A connection to a server with other certificates than those of this machine.
-    pub fn info_of(&self, url: &str) -> Result<ConnectionInfo, Error> {
-        self.apply(connection_info(url)?)
-    }
-
     /// A connection to one of two servers, of which the other may be without TLS.
     pub fn info_of_one(&self, url: &str) -> Result<ConnectionInfo, Error> {
         match url.starts_with("rediss:") {
@@ -67,27 +61,22 @@ impl TlsArguments {
         }
     }
 
-    /// Adds them to what a URL says.
+    /// A connection to a server with other certificates than those of this machine.
     ///
     /// # Errors
     /// They are given for a URL without TLS, or a file cannot be read.
-    fn apply(&self, info: ConnectionInfo) -> Result<ConnectionInfo, Error> {
-        let is_given = self.cacert.is_some() || self.cert.is_some() || self.insecure;
-        let info = match info.addr().clone() {
-            _ if !is_given => return Ok(info),
-            ConnectionAddr::TcpTls { host, port, insecure, tls_params } => {
-                info.set_addr(ConnectionAddr::TcpTls {
-                    host,
-                    port,
-                    insecure: insecure || self.insecure,
-                    tls_params,
-                })
-            }
-            _ => {
-                let text = "--cacert, --cert, --key and --insecure need a URL with rediss://";
-                return Err(Error::Usage(text.into()));
-            }
+    pub fn info_of(&self, url: &str) -> Result<ConnectionInfo, Error> {
+        let info = connection_info(url)?;
+        if self.cacert.is_none() && self.cert.is_none() && !self.insecure {
+            return Ok(info);
+        }
+        let ConnectionAddr::TcpTls { host, port, insecure, tls_params } = info.addr().clone()
+        else {
+            let text = "--cacert, --cert, --key and --insecure need a URL with rediss://";
+            return Err(Error::Usage(text.into()));
         };
+        let insecure = insecure || self.insecure;
+        let info = info.set_addr(ConnectionAddr::TcpTls { host, port, insecure, tls_params });
         let client_tls = match (&self.cert, &self.key_file) {
             (Some(certificate), Some(key)) => Some(ClientTlsConfig {
                 client_cert: certificates_in(certificate)?,
@@ -107,10 +96,11 @@ impl TlsArguments {
 
 /// The contents of a file that should have certificates; redis-rs takes any file for none.
 fn certificates_in(file: &Path) -> Result<Vec<u8>, Error> {
+    const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
     let text = contents(file)?;
-    match memmem::find(&text, b"-----BEGIN CERTIFICATE-----") {
-        Some(_) => Ok(text),
-        None => Err(Error::Contents(format!("{}: no certificate in PEM", file.display()))),
+    match text.windows(BEGIN.len()).any(|part| part == BEGIN) {
+        true => Ok(text),
+        false => Err(Error::Contents(format!("{}: no certificate in PEM", file.display()))),
     }
 }
 

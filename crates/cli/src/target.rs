@@ -4,17 +4,15 @@ use crate::connect::ServerArguments;
 use crate::error::Error;
 use crate::feed::Reading;
 use crate::input::InputArguments;
+use crate::report::text;
 use clap::Args;
-use redis::{cmd, from_redis_value_ref, Cmd, ConnectionInfo, Value};
+use redis::{cmd, Cmd, ConnectionInfo, Value};
 use splitbloom_client::{number_of, Topology, Wording};
 use splitbloom_client::{Error as FilterError, Family, Keys, PartitionedFilter, Retry};
 use splitbloom_filter::StoredType;
 use splitbloom_partition::{Name, Partitions};
 use std::ffi::OsString;
 use std::time::Duration;
-
-/// As INFO names it.
-const ITEMS: &str = "Number of items inserted";
 
 /// Names a filter.
 #[derive(Args, Clone, Debug)]
@@ -28,7 +26,7 @@ pub struct TargetArguments {
 }
 
 /// What the server is to others.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct TopologyArguments {
     /// The server is a node of a cluster: finds the owner of each key, follows redirects, and waits
     /// up to a minute for a failover
@@ -64,19 +62,27 @@ fn partitions(text: &str) -> Result<Partitions, String> {
 impl TargetArguments {
     /// The filter on one connection (to each node).
     pub fn open(&self) -> Result<PartitionedFilter, Error> {
-        self.spread.open(&self.key, self.server.connection_info()?)
+        let key = self.key.as_encoded_bytes();
+        let keys = match self.spread.partitions {
+            None => Keys::One(key),
+            Some(partitions) => {
+                let name = Name::new(key).ok_or(FilterError::BraceInName)?;
+                Keys::Partitioned(name, partitions)
+            }
+        };
+        self.spread.topology.open(keys, self.server.connection_info()?)
     }
 
     /// The filter on as many connections as requested; the first is already open.
     pub fn open_all(&self, first: PartitionedFilter) -> Result<Vec<PartitionedFilter>, Error> {
-        let info = self.server.connection_info()?;
-        self.spread.open_all(first, &self.key, &info)
+        let more = (1..self.spread.connections).map(|_| self.open());
+        std::iter::once(Ok(first)).chain(more).collect()
     }
 }
 
 impl TopologyArguments {
     /// The filter of these keys on the server of these settings.
-    fn open(&self, keys: Keys<'_>, info: ConnectionInfo) -> Result<PartitionedFilter, Error> {
+    pub fn open(&self, keys: Keys<'_>, info: ConnectionInfo) -> Result<PartitionedFilter, Error> {
         let topology = match self.cluster {
             true => Topology::Cluster,
             false => Topology::OneServer,
@@ -91,44 +97,11 @@ impl TopologyArguments {
 
     /// A key on the server of these settings.
     pub fn open_key(&self, key: &str, info: ConnectionInfo) -> Result<OneKey, Error> {
-        Ok(OneKey(self.open_filter(key.as_bytes(), info)?))
-    }
-
-    /// The filter of a key on the server of these settings.
-    pub fn open_filter(
-        &self,
-        key: &[u8],
-        info: ConnectionInfo,
-    ) -> Result<PartitionedFilter, Error> {
-        self.open(Keys::One(key), info)
+        Ok(OneKey(self.open(Keys::One(key.as_bytes()), info)?))
     }
 }
 
 impl SpreadArguments {
-    /// The filter of that key on the server of these settings.
-    pub fn open(&self, key: &OsString, info: ConnectionInfo) -> Result<PartitionedFilter, Error> {
-        let key = key.as_encoded_bytes();
-        let keys = match self.partitions {
-            None => Keys::One(key),
-            Some(partitions) => {
-                let name = Name::new(key).ok_or(FilterError::BraceInName)?;
-                Keys::Partitioned(name, partitions)
-            }
-        };
-        self.topology.open(keys, info)
-    }
-
-    /// The filter on as many connections as requested; the first is already open.
-    pub fn open_all(
-        &self,
-        first: PartitionedFilter,
-        key: &OsString,
-        info: &ConnectionInfo,
-    ) -> Result<Vec<PartitionedFilter>, Error> {
-        let more = (1..self.connections).map(|_| self.open(key, info.clone()));
-        std::iter::once(Ok(first)).chain(more).collect()
-    }
-
     /// The number of keys.
     pub fn keys(&self) -> u16 {
         self.partitions.map_or(1, Partitions::count)
@@ -198,20 +171,16 @@ impl OneKey {
         self.ask(Retry::Yes, |key| cmd(name).arg(key).arg(words).take())
     }
 
-    /// What INFO says of it.
-    pub fn info(&mut self, family: Family) -> Result<Value, Error> {
-        self.ask_for(&family.command("INFO"), &[])
-    }
-
     /// How many items were inserted into it, if the server says so.
     pub fn items(&mut self, family: Family) -> Result<Option<u64>, Error> {
-        Ok(number_of(&self.info(family)?, ITEMS))
+        let key = self.key().to_vec();
+        self.items_of(family, &key)
     }
 
     /// The same of another key of its slot.
     pub fn items_of(&mut self, family: Family, key: &[u8]) -> Result<Option<u64>, Error> {
         let info = self.ask(Retry::Yes, |_| cmd(&family.command("INFO")).arg(key).take())?;
-        Ok(number_of(&info, ITEMS))
+        Ok(number_of(&info, "Number of items inserted"))
     }
 
     /// Its value for RESTORE.
@@ -254,61 +223,48 @@ pub fn family(
     filter: &mut PartitionedFilter,
     assumed: Option<Family>,
 ) -> Result<Option<Family>, Error> {
-    let found = family_of_each(filter, assumed)?;
+    let mut found = None;
+    for reply in filter.ask_each(Retry::Yes, |key| cmd("TYPE").arg(key).take()) {
+        let family = match reply {
+            Err(FilterError::Refused(text)) if text.starts_with("NOPERM") => {
+                found = assumed.or(Some(Family::Bloom));
+                break;
+            }
+            reply => kind_in(&reply?)?.map(Family::from),
+        };
+        if found.is_some() && family.is_some() && found != family {
+            let text = "some partitions are Bloom filters and some counting filters";
+            return Err(Error::Contents(text.into()));
+        }
+        found = found.or(family);
+    }
+    if (found, assumed) == (Some(Family::Bloom), Some(Family::Counting)) {
+        return Err(Error::Contents("the key holds a Bloom filter, no counting filter".into()));
+    }
     if found.is_some() && filter.is_partitioned() {
         filter.check()?;
     }
     Ok(found)
 }
 
-/// The same, whichever partitions exist.
-fn family_of_each(
-    filter: &mut PartitionedFilter,
-    assumed: Option<Family>,
-) -> Result<Option<Family>, Error> {
-    let mut found = None;
-    for reply in filter.ask_each(Retry::Yes, |key| cmd("TYPE").arg(key).clone()) {
-        let family = match reply {
-            Err(FilterError::Refused(text)) if text.starts_with("NOPERM") => {
-                return Ok(Some(assumed.unwrap_or(Family::Bloom)));
-            }
-            reply => match kind_in(&reply?)? {
-                Some(kind) => Family::from(kind),
-                None => continue,
-            },
-        };
-        if found.is_some_and(|found| found != family) {
-            let text = "some partitions are Bloom filters and some counting filters";
-            return Err(Error::Contents(text.into()));
-        }
-        found = Some(family);
-    }
-    match (found, assumed) {
-        (Some(Family::Bloom), Some(Family::Counting)) => {
-            Err(Error::Contents("the key holds a Bloom filter, no counting filter".into()))
-        }
-        (found, _) => Ok(found),
-    }
-}
-
-/// The kind of a filter that must exist, and how its server looks items up.
+/// A filter that must exist, its kind, and how its server looks items up.
 pub fn existing(
-    filter: &mut PartitionedFilter,
+    mut filter: PartitionedFilter,
     assumed: Option<Family>,
-) -> Result<(Family, Wording), Error> {
-    let family = family(filter, assumed)?;
+) -> Result<(PartitionedFilter, Family, Wording), Error> {
+    let family = family(&mut filter, assumed)?;
     let family = family.ok_or_else(|| no_such_key(&filter.keys()[0]))?;
     let name = family.command("PACKEXISTS");
-    let replies = filter.ask_each(Retry::Yes, |_| cmd("COMMAND").arg("INFO").arg(&name).clone());
-    let is_known = |reply: &Result<Value, FilterError>| match reply {
+    let replies = filter.ask_each(Retry::Yes, |_| cmd("COMMAND").arg("INFO").arg(&name).take());
+    let is_known = |reply| match reply {
         Ok(Value::Array(commands)) => commands.iter().any(|command| *command != Value::Nil),
         _ => false,
     };
-    let wording = match replies.iter().all(is_known) {
+    let wording = match replies.into_iter().all(is_known) {
         true => Wording::Packed,
         false => Wording::Separate, // RedisBloom, or a user who may not ask
     };
-    Ok((family, wording))
+    Ok((filter, family, wording))
 }
 
 fn no_such_key(key: &[u8]) -> Error {
@@ -331,8 +287,4 @@ fn kind_in(reply: &Value) -> Result<Option<StoredType>, Error> {
     }
     let other = || Error::Contents(format!("the key holds no filter: {name}"));
     StoredType::named(&name).map(Some).ok_or_else(other)
-}
-
-fn text(value: &Value) -> String {
-    from_redis_value_ref(value).unwrap_or_else(|_| format!("{value:?}"))
 }

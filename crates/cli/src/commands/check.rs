@@ -39,11 +39,8 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let assumed = self.cf.then_some(Family::Counting);
-        let opened = self.target.open().and_then(|mut filter| {
-            let existing = target::existing(&mut filter, assumed)?;
-            Ok((filter, existing))
-        });
-        let (filter, (family, wording)) = opened.map_err(|error| self.of_file(error))?;
+        let opened = self.target.open().and_then(|filter| target::existing(filter, assumed));
+        let (filter, family, wording) = opened.map_err(|error| self.of_file(error))?;
         let reading = self.target.spread.reading("checking", &self.input)?;
         let (framing, layout) = (reading.framing, reading.layout());
         let send = move |filter: PartitionedFilter, block: &Block| {

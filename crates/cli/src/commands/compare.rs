@@ -1,11 +1,11 @@
 //! `splitbloom compare`: asks two servers for the same items.
 
 use super::check::write_item;
-use crate::connect::TlsArguments;
+use crate::connect::{ServerArguments, TlsArguments};
 use crate::error::{Error, Outcome};
 use crate::feed::{self, among_threads, Block, Reading};
 use crate::input::InputArguments;
-use crate::target::{self, SpreadArguments};
+use crate::target::{self, SpreadArguments, TargetArguments};
 use clap::Args;
 use splitbloom_client::{Family, PartitionedFilter, Wording};
 use std::ffi::OsString;
@@ -40,10 +40,13 @@ pub struct Arguments {
     tls: TlsArguments,
 }
 
-/// The commands of the filter on one of the servers.
-type Kind = (Family, Wording);
 /// A filter of one of the servers: a connection for each block under way, and its commands.
-pub struct Side(pub Vec<PartitionedFilter>, pub Kind);
+pub struct Side {
+    pub filters: Vec<PartitionedFilter>,
+    pub family: Family,
+    pub wording: Wording,
+}
+
 /// A connection to each of the servers.
 type Pair = (PartitionedFilter, PartitionedFilter);
 
@@ -75,13 +78,13 @@ impl Arguments {
 
     /// The filter on a server. An error of the connection names the server.
     fn side(&self, url: &str) -> Result<Side, Error> {
-        let info = self.tls.info_of(url)?;
-        let server = info.addr().to_string();
+        let (key, spread) = (self.key.clone(), self.spread.clone());
+        let server = ServerArguments { url: url.into(), tls: self.tls.clone() };
+        let target = TargetArguments { key, spread, server };
+        let server = target.server.connection_info()?.addr().to_string();
         let open = || {
-            let mut filter = self.spread.open(&self.key, info.clone())?;
-            let kind = target::existing(&mut filter, None)?;
-            let filters = self.spread.open_all(filter, &self.key, &info)?;
-            Ok(Side(filters, kind))
+            let (filter, family, wording) = target::existing(target.open()?, None)?;
+            Ok(Side { filters: target.open_all(filter)?, family, wording })
         };
         open().map_err(|error: Error| {
             let text = format!("{server}: {error}");
@@ -98,14 +101,14 @@ pub fn tally(
     mut observe: impl FnMut(&[(&[u8], bool)]) -> Result<(), Error>,
 ) -> Result<Tally, Error> {
     let (framing, layout) = (reading.framing, reading.layout());
-    let (Side(firsts, first_kind), Side(seconds, second_kind)) = (first, second);
-    let pairs = firsts.into_iter().zip(seconds).collect();
+    let kinds = [(first.family, first.wording), (second.family, second.wording)];
+    let pairs = first.filters.into_iter().zip(second.filters).collect();
     // Both servers look the items of a block up at the same time.
     let send = move |(first, second): Pair, block: &Block| {
-        let ask = |filter: PartitionedFilter, (family, wording): Kind| {
+        let ask = |filter: PartitionedFilter, (family, wording)| {
             filter.pack_exists(family, wording, layout, &block.bytes)
         };
-        let (first, second) = (ask(first, first_kind), ask(second, second_kind));
+        let (first, second) = (ask(first, kinds[0]), ask(second, kinds[1]));
         move || {
             let ((first, here), (second, there)) = (first.receive(), second.receive());
             ((first, second), (here, there))
@@ -132,12 +135,10 @@ pub fn tally(
 impl Tally {
     fn count(&mut self, first: bool, second: bool) {
         self.items += 1;
-        for (side, (is_here, is_there)) in
-            [(first, second), (second, first)].into_iter().enumerate()
-        {
-            self.present[side] += u64::from(is_here);
-            self.only[side] += u64::from(is_here && !is_there);
-        }
+        self.present[0] += u64::from(first);
+        self.present[1] += u64::from(second);
+        self.only[0] += u64::from(first && !second);
+        self.only[1] += u64::from(second && !first);
     }
 
     fn write(&self, out: &mut impl Write) -> Result<(), Error> {

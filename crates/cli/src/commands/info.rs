@@ -52,8 +52,7 @@ impl Arguments {
 
     /// What the server says of the filter, whichever kind it is.
     fn of_key(&self) -> Result<Value, Error> {
-        let info = self.server.connection_info()?;
-        let mut key = self.topology.open_key(&self.name, info)?;
+        let mut key = self.topology.open_key(&self.name, self.server.connection_info()?)?;
         let kind = key.existing_kind()?;
         let name = Family::from(kind).command("INFO");
         let reply = match key.ask_for(&name, &["FULL"]) {

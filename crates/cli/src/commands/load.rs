@@ -138,12 +138,12 @@ impl Arguments {
         let mut items = 0;
         // Of a missing filter, BF.CARD may be an error.
         if found.is_some() {
-            for card in filter.ask_each(Retry::Yes, |key| cmd("BF.CARD").arg(key).clone()) {
+            for card in filter.ask_each(Retry::Yes, |key| cmd("BF.CARD").arg(key).take()) {
                 items = from_redis_value::<u64>(card?).unwrap_or(0).saturating_add(items);
             }
-        }
-        if found.is_some() && (items >= done.new || creation::forgets(filter)?) {
-            return Ok(());
+            if items >= done.new || creation::forgets(filter)? {
+                return Ok(());
+            }
         }
         let path = self.checkpoint.clone().unwrap_or_default();
         Err(Error::Contents(format!(

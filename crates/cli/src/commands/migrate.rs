@@ -12,7 +12,7 @@ use crate::transfer::copy;
 use clap::Args;
 use indicatif::ProgressBar;
 use redis::{cmd, from_redis_value, ConnectionInfo};
-use splitbloom_client::{Family, Retry};
+use splitbloom_client::{Family, Keys, Retry};
 use splitbloom_filter::StoredType;
 use std::ffi::OsString;
 use std::io::{stdout, Write};
@@ -273,9 +273,9 @@ impl Arguments {
         let [from, to] = servers.infos.clone();
         let none = TopologyArguments { cluster: false };
         let side = |topology: &TopologyArguments, info| {
-            let mut filter = topology.open_filter(key, info)?;
-            let kind = target::existing(&mut filter, None)?;
-            Ok::<_, Error>(Side(vec![filter], kind))
+            let filter = topology.open(Keys::One(key), info)?;
+            let (filter, family, wording) = target::existing(filter, None)?;
+            Ok::<_, Error>(Side { filters: vec![filter], family, wording })
         };
         let sides = (side(&none, from)?, side(&self.topology, to)?);
         let reading = Reading::new(None, &self.input, BLOCK_BYTES)?;

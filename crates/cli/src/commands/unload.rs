@@ -25,8 +25,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let mut filter = self.target.open()?;
-        target::existing(&mut filter, Some(Family::Counting))?;
+        let (filter, ..) = target::existing(self.target.open()?, Some(Family::Counting))?;
         let reading = self.target.spread.reading("removing", &self.input)?;
         let layout = reading.layout();
         let send = move |filter: PartitionedFilter, block: &Block| {

@@ -133,12 +133,9 @@ impl CreationArguments {
                 differences.push(format!("an error rate of {rate} and not {wanted}"));
             }
         }
-        if let Some(wanted) = self.capacity {
-            let capacity: u64 =
-                partitions.iter().filter_map(|info| number_of(info, "Capacity")).sum();
-            if capacity < wanted {
-                differences.push(format!("a capacity of {capacity} and not {wanted}"));
-            }
+        let capacity: u64 = partitions.iter().filter_map(|info| number_of(info, "Capacity")).sum();
+        if let Some(wanted) = self.capacity.filter(|wanted| capacity < *wanted) {
+            differences.push(format!("a capacity of {capacity} and not {wanted}"));
         }
         let grows = number_of(first, "Expansion rate").unwrap_or(0) > 0;
         if self.is_given() && grows == self.nonscaling {
@@ -151,10 +148,8 @@ impl CreationArguments {
             let value = number_of(first, name);
             let is_asked = wanted.is_some() || (name == "Window" && value.is_some());
             if is_asked && value != wanted {
-                let [value, wanted] = [value, wanted].map(|number| match number {
-                    None => "none".into(),
-                    Some(number) => number.to_string(),
-                });
+                let words = |number: Option<u64>| number.map_or("none".into(), |n| n.to_string());
+                let (value, wanted) = (words(value), words(wanted));
                 differences.push(format!("{} {value} and not {wanted}", name.to_lowercase()));
             }
         }
