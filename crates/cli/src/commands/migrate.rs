@@ -63,14 +63,6 @@ enum Kind {
     Sketch(Sketch),
 }
 
-impl Kind {
-    /// All types of keys that are copied, as TYPE names them.
-    fn all() -> impl Iterator<Item = (&'static str, Self)> {
-        let filters = StoredType::ALL.into_iter().map(|kind| (kind.name(), Self::Filter(kind)));
-        filters.chain(Sketch::TYPES.map(|(name, sketch)| (name, Self::Sketch(sketch))))
-    }
-}
-
 /// What became of a key.
 enum Fate {
     Copied,
@@ -78,13 +70,6 @@ enum Fate {
     Equal,
     /// It is not, or not as it was; why.
     Not(String),
-}
-
-/// Both servers, in one database.
-struct Servers {
-    from: OneKey,
-    to: OneKey,
-    infos: [ConnectionInfo; 2],
 }
 
 /// How many keys there are of each fate: copied, equal, others.
@@ -148,26 +133,14 @@ impl Arguments {
         Err(Error::Usage(text.into()))
     }
 
-    /// Copies or checks every key, and says what became of those that are not there.
     fn migrate(&self, bar: &ProgressBar, tallies: &mut Tallies) -> Result<(), Error> {
         for database in self.databases()? {
-            let place = match database {
-                Some(number) if number != 0 => format!("database {number}, "),
-                _ => String::new(),
-            };
-            let mut servers = self.open(database)?;
-            for (name, kind) in Kind::all() {
-                each_key(&mut servers, name, self.pattern.as_ref(), |servers, key| {
-                    let fate = self.one(servers, key, kind, bar)?;
-                    tallies.count(kind, &fate);
-                    if let Fate::Not(why) = fate {
-                        let key = String::from_utf8_lossy(key);
-                        bar.suspend(|| eprintln!("splitbloom: {place}{key}: {why}"));
-                    }
-                    let keys: u64 = tallies.0.as_flattened().iter().sum();
-                    bar.set_message(format!("{keys} keys"));
-                    Ok(())
-                })?;
+            let mut servers = self.open(database, bar)?;
+            for kind in StoredType::ALL {
+                servers.migrate(kind.name(), Kind::Filter(kind), tallies)?;
+            }
+            for (name, sketch) in Sketch::TYPES {
+                servers.migrate(name, Kind::Sketch(sketch), tallies)?;
             }
         }
         Ok(())
@@ -175,16 +148,15 @@ impl Arguments {
 
     /// The databases with keys, or `None` for the one in the URL.
     fn databases(&self) -> Result<Vec<Option<i64>>, Error> {
-        match (names_database(&self.from), names_database(&self.to)) {
-            (true, _) => return Ok(vec![None]),
-            (false, true) => {
-                let text = "the second URL names a database, so the first must name one, too";
-                return Err(Error::Usage(text.into()));
-            }
-            (false, false) => {}
+        if names_database(&self.from) {
+            return Ok(vec![None]);
+        }
+        if names_database(&self.to) {
+            let text = "the second URL names a database, so the first must name one, too";
+            return Err(Error::Usage(text.into()));
         }
         let info = self.tls.info_of_one(&self.from)?;
-        let mut server = TopologyArguments { cluster: false }.open_key("", info)?;
+        let mut server = TopologyArguments::default().open_key("", info)?;
         let keyspace = server.ask(Retry::Yes, |_| cmd("INFO").arg("keyspace").take())?;
         let text: String = from_redis_value(keyspace).unwrap_or_default();
         let numbers = text.lines().filter_map(|line| {
@@ -195,7 +167,11 @@ impl Arguments {
     }
 
     /// Both servers, in this database or those of their URLs.
-    fn open(&self, database: Option<i64>) -> Result<Servers, Error> {
+    fn open<'a>(
+        &'a self,
+        database: Option<i64>,
+        bar: &'a ProgressBar,
+    ) -> Result<Servers<'a>, Error> {
         let info = |url: &str| {
             let info = self.tls.info_of_one(url)?;
             let settings = info.redis_settings().clone();
@@ -207,31 +183,89 @@ impl Arguments {
         let infos = [info(&self.from)?, info(&self.to)?];
         let [from, to] = infos.clone();
         Ok(Servers {
-            from: TopologyArguments { cluster: false }.open_key("", from)?,
+            arguments: self,
+            bar,
+            from: TopologyArguments::default().open_key("", from)?,
             to: self.topology.open_key("", to)?,
             infos,
+            place: match database {
+                Some(number) if number != 0 => format!("database {number}, "),
+                _ => String::new(),
+            },
         })
+    }
+}
+
+/// Both servers, in one database.
+struct Servers<'a> {
+    arguments: &'a Arguments,
+    bar: &'a ProgressBar,
+    from: OneKey,
+    to: OneKey,
+    infos: [ConnectionInfo; 2],
+    /// What messages say of the database.
+    place: String,
+}
+
+impl Servers<'_> {
+    /// Copies or checks every key of a type, and says what became of those that are not there.
+    fn migrate(&mut self, name: &str, kind: Kind, tallies: &mut Tallies) -> Result<(), Error> {
+        let mut cursor = b"0".to_vec();
+        loop {
+            let keys;
+            (cursor, keys) = self.scan(name, &cursor)?;
+            for key in &keys {
+                let fate = self.one(key, kind)?;
+                tallies.count(kind, &fate);
+                if let Fate::Not(why) = fate {
+                    let (place, key) = (&self.place, String::from_utf8_lossy(key));
+                    self.bar.suspend(|| eprintln!("splitbloom: {place}{key}: {why}"));
+                }
+                let keys: u64 = tallies.0.as_flattened().iter().sum();
+                self.bar.set_message(format!("{keys} keys"));
+            }
+            if cursor == b"0" {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Some keys of a type on the first server, and where the others begin.
+    ///
+    /// A server that does not know the type has no such key. Redis replies with none; Valkey 8.1
+    /// and later with an error.
+    fn scan(&mut self, name: &str, cursor: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>), Error> {
+        let pattern = self.arguments.pattern.as_ref();
+        let reply = self.from.ask(Retry::Yes, |_| {
+            let mut scan = cmd("SCAN");
+            scan.arg(cursor).arg("TYPE").arg(name);
+            if let Some(pattern) = pattern {
+                scan.arg("MATCH").arg(pattern.as_encoded_bytes());
+            }
+            scan.arg("COUNT").arg(KEYS_AT_A_TIME).take()
+        });
+        match reply {
+            Err(Error::Refused(text)) if text.contains("unknown type name") => {
+                Ok((b"0".to_vec(), Vec::new()))
+            }
+            reply => from_redis_value(reply?)
+                .map_err(|error| Error::Refused(format!("SCAN returned {error}"))),
+        }
     }
 
     /// Copies or checks a key. Only what concerns all of them is an error.
-    fn one(
-        &self,
-        servers: &mut Servers,
-        key: &[u8],
-        kind: Kind,
-        bar: &ProgressBar,
-    ) -> Result<Fate, Error> {
-        servers.from.turn_to(key);
-        servers.to.turn_to(key);
-        let fate = match kind {
-            _ if self.replace => Ok(None),
-            Kind::Filter(kind) => self.compare(servers, Family::from(kind), key),
-            Kind::Sketch(sketch) => compare_sketches(servers, sketch),
+    fn one(&mut self, key: &[u8], kind: Kind) -> Result<Fate, Error> {
+        self.from.turn_to(key);
+        self.to.turn_to(key);
+        let is_there = match kind {
+            _ if self.arguments.replace => Ok(false),
+            Kind::Filter(kind) => self.compare(Family::from(kind), key),
+            Kind::Sketch(sketch) => self.compare_sketches(sketch),
         };
-        let fate = fate.and_then(|fate| match fate {
-            Some(fate) => Ok(fate),
-            None if self.check => Ok(Fate::Not("missing".into())),
-            None => self.copy(servers, kind, bar).map(|()| Fate::Copied),
+        let fate = is_there.and_then(|is_there| match is_there {
+            true => Ok(Fate::Equal),
+            false if self.arguments.check => Ok(Fate::Not("missing".into())),
+            false => self.copy(kind).map(|()| Fate::Copied),
         });
         match fate {
             Err(Error::Refused(text) | Error::Contents(text)) => Ok(Fate::Not(text)),
@@ -239,69 +273,67 @@ impl Arguments {
         }
     }
 
-    fn copy(&self, servers: &mut Servers, kind: Kind, bar: &ProgressBar) -> Result<(), Error> {
-        let Servers { from, to, .. } = servers;
+    fn copy(&mut self, kind: Kind) -> Result<(), Error> {
+        let (from, to, replace) = (&mut self.from, &mut self.to, self.arguments.replace);
         let incoming = match kind {
-            Kind::Filter(_) => copy(from, to, self.replace, bar)?,
-            Kind::Sketch(_) => sketch::copy(from, to, self.replace, bar)?,
+            Kind::Filter(_) => copy(from, to, replace, self.bar)?,
+            Kind::Sketch(_) => sketch::copy(from, to, replace, self.bar)?,
         };
         incoming.finish(from.milliseconds_to_live()?)
     }
 
-    /// Compares the filter on both servers; `None` if the second server lacks the key.
-    fn compare(
-        &self,
-        servers: &mut Servers,
-        family: Family,
-        key: &[u8],
-    ) -> Result<Option<Fate>, Error> {
-        let Some(there) = servers.to.kind()? else {
-            return Ok(None);
+    /// Whether the filter is on the second server as well.
+    ///
+    /// # Errors
+    /// `Contents` if it differs.
+    fn compare(&mut self, family: Family, key: &[u8]) -> Result<bool, Error> {
+        let Some(there) = self.to.kind()? else {
+            return Ok(false);
         };
         if Family::from(there) != family {
-            return Ok(Some(Fate::Not("the key holds a filter of the other kind".into())));
+            return Err(Error::Contents("the key holds a filter of the other kind".into()));
         }
-        let items = [servers.from.items(family)?, servers.to.items(family)?];
+        let items = [self.from.items(family)?, self.to.items(family)?];
         if items[0] != items[1] {
             let [old, new] = items.map(|items| items.unwrap_or_default());
             let text = format!("the filter exists, with {new} items and not {old}");
-            return Ok(Some(Fate::Not(text)));
+            return Err(Error::Contents(text));
         }
-        if self.input.files.is_empty() {
-            return Ok(Some(Fate::Equal));
+        if self.arguments.input.files.is_empty() {
+            return Ok(true);
         }
-        let [from, to] = servers.infos.clone();
-        let none = TopologyArguments { cluster: false };
-        let side = |topology: &TopologyArguments, info| {
-            let filter = topology.open(Keys::One(key), info)?;
+        let side = |topology: &TopologyArguments, info: &ConnectionInfo| {
+            let filter = topology.open(Keys::One(key), info.clone())?;
             let (filter, family, wording) = target::existing(filter, None)?;
             Ok::<_, Error>(Side { filters: vec![filter], family, wording })
         };
-        let sides = (side(&none, from)?, side(&self.topology, to)?);
-        let reading = Reading::new(None, &self.input, BLOCK_BYTES)?;
-        let tally = compare::tally(reading, sides, |_| Ok(()))?;
-        Ok(Some(match tally.only {
-            [0, 0] => Fate::Equal,
-            [old, new] => Fate::Not(format!(
+        let old = side(&TopologyArguments::default(), &self.infos[0])?;
+        let new = side(&self.arguments.topology, &self.infos[1])?;
+        let reading = Reading::new(None, &self.arguments.input, BLOCK_BYTES)?;
+        match compare::tally(reading, (old, new), |_| Ok(()))?.only {
+            [0, 0] => Ok(true),
+            [old, new] => Err(Error::Contents(format!(
                 "{old} items are only in the first filter, {new} only in the second"
-            )),
-        }))
+            ))),
+        }
     }
-}
 
-/// Compares the sketch on both servers; `None` if the second server lacks the key.
-fn compare_sketches(servers: &mut Servers, sketch: Sketch) -> Result<Option<Fate>, Error> {
-    let Servers { from, to, .. } = servers;
-    match to.type_name()?.as_str() {
-        "none" => return Ok(None),
-        name if Sketch::named(name) == Some(sketch) => {}
-        name => return Ok(Some(Fate::Not(format!("the key holds another type: {name}")))),
+    /// Whether the sketch is on the second server as well.
+    ///
+    /// # Errors
+    /// `Contents` if it differs.
+    fn compare_sketches(&mut self, sketch: Sketch) -> Result<bool, Error> {
+        match self.to.type_name()?.as_str() {
+            "none" => Ok(false),
+            name if Sketch::named(name) != Some(sketch) => {
+                Err(Error::Contents(format!("the key holds another type: {name}")))
+            }
+            _ if sketch.contents(&mut self.from)? != sketch.contents(&mut self.to)? => {
+                Err(Error::Contents("the sketch exists, with other counts".into()))
+            }
+            _ => Ok(true),
+        }
     }
-    let is_equal = sketch.contents(from)? == sketch.contents(to)?;
-    Ok(Some(match is_equal {
-        true => Fate::Equal,
-        false => Fate::Not("the sketch exists, with other counts".into()),
-    }))
 }
 
 /// Bytes of items to look up at a time: some commands, as for one key elsewhere.
@@ -309,40 +341,6 @@ const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Keys that the server visits before it serves other clients again.
 const KEYS_AT_A_TIME: u32 = 1000;
-
-/// Calls `act` with each key of this type on the first server.
-///
-/// A server that does not know the type has no such key. Redis replies with none; Valkey 8.1 and
-/// later with an error.
-fn each_key(
-    servers: &mut Servers,
-    name: &str,
-    pattern: Option<&OsString>,
-    mut act: impl FnMut(&mut Servers, &[u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut cursor = b"0".to_vec();
-    loop {
-        let reply = servers.from.ask(Retry::Yes, |_| {
-            let mut scan = cmd("SCAN");
-            scan.arg(&cursor).arg("TYPE").arg(name);
-            if let Some(pattern) = pattern {
-                scan.arg("MATCH").arg(pattern.as_encoded_bytes());
-            }
-            scan.arg("COUNT").arg(KEYS_AT_A_TIME).take()
-        });
-        let reply = match reply {
-            Err(Error::Refused(text)) if text.contains("unknown type name") => return Ok(()),
-            reply => reply?,
-        };
-        let unexpected = |error| Error::Refused(format!("SCAN returned {error}"));
-        let keys: Vec<Vec<u8>>;
-        (cursor, keys) = from_redis_value(reply).map_err(unexpected)?;
-        keys.iter().try_for_each(|key| act(servers, key))?;
-        if cursor == b"0" {
-            return Ok(());
-        }
-    }
-}
 
 /// Whether a URL has a database: `redis://host/1`, `unix:///path?db=1`.
 fn names_database(url: &str) -> bool {
