@@ -22,32 +22,28 @@ fn bits(answers: &Reply) -> Vec<u8> {
 
 #[test]
 fn packed_items_are_added_and_found_as_others_are() {
-    let server = Server::start();
-    for mut db in [server.connect(), server.connect_resp3()] {
-        db.run("FLUSHALL");
-        db.converse(&[
-            ("BF.RESERVE k 0.000001 100", "+OK"),
-            ("CF.RESERVE c 100 ERROR 0.000001", "+OK"),
-            ("BF.PACKADD k FIXED 2 aabbaa", ":2"),
-            ("BF.PACKEXISTS k FIXED 2 aabbcc", "$\\x03"),
-            ("BF.PACKADD k FIXED 2 bbccddbb BITS", "$\\x06"),
-            ("BF.PACKADD k fixed 2 bbccddbb bits", "$\\x00"),
-            ("BF.PACKADD k FIXED 2 aabb", ":0"),
-            ("BF.PACKEXISTS k FIXED 2 ccxxddyyaabbzzaabb", "$\\xb5\\x01"),
-            ("BF.PACKEXISTS missing LINES a", "$\\x00"),
-            ("EXISTS missing", ":0"),
-            ("BF.CARD k", ":4"),
-            ("CF.PACKADD c FIXED 1 aab", ":3"),
-            ("CF.PACKADD c FIXED 1 b BITS", "$\\x01"),
-            ("CF.COUNT c a", ":2"),
-            ("CF.PACKEXISTS c FIXED 1 xab", "$\\x06"),
-            ("CF.PACKEXISTS missing FIXED 1 xab", "$\\x00"),
-            ("CF.PACKDEL c FIXED 1 axaba", ":3"),
-            ("CF.PACKDEL c FIXED 1 xb BITS", "$\\x02"),
-            ("CF.PACKDEL c FIXED 1 xb BITS", "$\\x00"),
-            ("CF.PACKEXISTS c FIXED 1 ab", "$\\x00"),
-        ]);
-    }
+    Server::start().converse(&[
+        ("BF.RESERVE k 0.000001 100", "+OK"),
+        ("CF.RESERVE c 100 ERROR 0.000001", "+OK"),
+        ("BF.PACKADD k FIXED 2 aabbaa", ":2"),
+        ("BF.PACKEXISTS k FIXED 2 aabbcc", "$\\x03"),
+        ("BF.PACKADD k FIXED 2 bbccddbb BITS", "$\\x06"),
+        ("BF.PACKADD k fixed 2 bbccddbb bits", "$\\x00"),
+        ("BF.PACKADD k FIXED 2 aabb", ":0"),
+        ("BF.PACKEXISTS k FIXED 2 ccxxddyyaabbzzaabb", "$\\xb5\\x01"),
+        ("BF.PACKEXISTS missing LINES a", "$\\x00"),
+        ("EXISTS missing", ":0"),
+        ("BF.CARD k", ":4"),
+        ("CF.PACKADD c FIXED 1 aab", ":3"),
+        ("CF.PACKADD c FIXED 1 b BITS", "$\\x01"),
+        ("CF.COUNT c a", ":2"),
+        ("CF.PACKEXISTS c FIXED 1 xab", "$\\x06"),
+        ("CF.PACKEXISTS missing FIXED 1 xab", "$\\x00"),
+        ("CF.PACKDEL c FIXED 1 axaba", ":3"),
+        ("CF.PACKDEL c FIXED 1 xb BITS", "$\\x02"),
+        ("CF.PACKDEL c FIXED 1 xb BITS", "$\\x00"),
+        ("CF.PACKEXISTS c FIXED 1 ab", "$\\x00"),
+    ]);
 }
 
 #[test]

@@ -202,6 +202,18 @@ impl Server {
         db
     }
 
+    /// Sends commands to the server, emptied before, in each protocol, and checks their replies. They
+    /// are written as in RESP3, but for what is the same in RESP2.
+    pub fn converse(&self, lines: &[(&str, &str)]) {
+        for (mut db, has_resp3) in [(self.connect(), false), (self.connect_resp3(), true)] {
+            db.run("FLUSHALL");
+            for (command, reply) in lines {
+                let expected = if has_resp3 { reply.to_string() } else { in_resp2(reply) };
+                assert_eq!(db.ask(command), expected, "{command}");
+            }
+        }
+    }
+
     pub fn dialect(&self) -> Dialect {
         Dialect::of(&mut self.connect())
     }
@@ -324,6 +336,16 @@ impl Drop for Server {
         } else if !self.is_down {
             self.check_health();
         }
+    }
+}
+
+/// What RESP2 has for a reply of RESP3: integers for booleans, a flat array for a map, strings for
+/// the doubles in it.
+fn in_resp2(reply: &str) -> String {
+    let reply = reply.replace("#t", ":1").replace("#f", ":0");
+    match reply.strip_prefix('{').and_then(|map| map.strip_suffix('}')) {
+        Some(pairs) => format!("[{}]", pairs.replace(": ,", ", $").replace(": ", ", ")),
+        None => reply,
     }
 }
 

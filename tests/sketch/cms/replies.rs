@@ -15,13 +15,9 @@ fn counts_go_up_by_their_increments() {
 
 #[test]
 fn info_has_the_fields_of_redisbloom_a_map_in_resp3() {
-    let server = server();
-    server.connect().converse(&[
+    server().converse(&[
         ("CMS.INITBYPROB k 0.001 0.01", "+OK"),
         ("CMS.INCRBY k a 5", "[:5]"),
-        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :5, +cell_size, :4]"),
-    ]);
-    server.connect_resp3().converse(&[
         ("CMS.INFO k", "{+width: :2000, +depth: :7, +count: :5, +cell_size: :4}"),
         ("CMS.QUERY k a", "[:5]"),
     ]);
