@@ -1,6 +1,6 @@
 //! `EX seconds`: a filter and its expiry in one step.
 
-use crate::replication::{assert_equal_keys, assert_no_error_line};
+use crate::replication::assert_follows;
 use splitbloom_harness::words;
 use splitbloom_harness::{eventually, Connection, Primary, Server, APPEND_ONLY};
 
@@ -100,9 +100,7 @@ fn replica_restart_and_rewrite_keep_the_time() {
     for (number, creation) in CREATIONS.iter().enumerate() {
         db.run(&creation.replacen(" k ", &format!(" k{number} "), 1));
     }
-    primary.wait_for(&replica);
-    assert_equal_keys(&primary, &replica);
-    assert_no_error_line(&replica);
+    assert_follows(&primary, &replica);
     let times = |db: &mut Connection| {
         (0..CREATIONS.len())
             .map(|number| db.line(&format!("PEXPIRETIME k{number}")).integer())

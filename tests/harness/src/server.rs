@@ -189,6 +189,13 @@ impl Server {
         line.unwrap_or_else(|| panic!("no {words:?} in {log}")).to_owned()
     }
 
+    /// What the log says of errors, in lower case, but for settings that have the word in their names.
+    pub fn errors_logged(&self) -> Vec<String> {
+        let log = self.log().to_lowercase().replace("error-rate", "");
+        let is_bad = |line: &&str| line.contains("error") || line.contains("critical");
+        log.lines().filter(is_bad).map(str::to_owned).collect()
+    }
+
     pub fn connect(&self) -> Connection {
         Connection::open(self.port()).unwrap_or_else(|error| {
             panic!("no connection: {error}; end of the log:\n{}", self.folder.tail_of_log())

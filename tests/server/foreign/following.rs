@@ -1,7 +1,6 @@
 //! A replica of a primary that is played by the test: RedisBloom's full copy, then its stream word
 //! for word, with commands that failed there or that only it takes.
 
-use crate::replication::assert_no_error_line;
 use splitbloom_harness::samples::{rdb_for_all_servers, CUCKOO, GROWING, RDB};
 use splitbloom_harness::{
     commands_in_append_only_file, eventually, missing_items, Family, Options, Primary, Server,
@@ -60,7 +59,7 @@ fn a_replica_follows_a_redisbloom_without_an_error_and_denies_nothing() {
         ("CF.COUNT counting a", ":1"),
         ("EXISTS absent", ":0"),
     ]);
-    assert_no_error_line(&replica);
+    assert_eq!(replica.errors_logged(), [""; 0]);
     assert_eq!(db.info_number("bf", "bf_replays_ignored"), 4);
     assert_eq!(db.info_number("bf", "bf_replays_refused"), 0);
     // A client still gets errors, and the filter that does not grow is full for it.
@@ -108,7 +107,7 @@ fn a_filter_that_does_not_grow_takes_all_that_its_primary_acknowledged() {
     assert_eq!(missing_items(&mut db, "fixed", 0..ITEMS), 0);
     let counting = Family::Counting.missing_items(&mut db, "counting", 0..ITEMS);
     assert_eq!(counting, 0);
-    assert_no_error_line(&replica);
+    assert_eq!(replica.errors_logged(), [""; 0]);
     db.run("REPLICAOF NO ONE");
     let digests = ["full", "fixed", "counting"].map(|key| db.digest(key));
     db.run("DEBUG RELOAD");
