@@ -2,9 +2,8 @@
 
 use crate::tool::{tool_on, Folder, Run, Runs};
 use splitbloom_harness::samples::dumped;
-use splitbloom_harness::{eventually, server_path, write_script, Options, Server};
+use splitbloom_harness::{compile, eventually, server_path, write_script, Options, Server};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const GOOD: [&str; 2] = ["appendonly yes", "enable-module-command no"];
 
@@ -98,10 +97,7 @@ fn a_replica_two_minutes_ahead_is_found() {
 /// A script that starts the server under test with a clock two minutes ahead.
 fn server_ahead(work: &Folder) -> PathBuf {
     let library = work.path("ahead.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/ahead.c");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o", &library]).arg(source);
-    assert!(compiler.status().is_ok_and(|status| status.success()), "cc is required");
+    compile("tests/cli/ahead.c", Path::new(&library));
     let server = server_path();
     let script =
         format!("#!/bin/sh\nexport LD_PRELOAD={library}\nexec {} \"$@\"\n", server.display());

@@ -1,54 +1,41 @@
 //! What the server logs when it loads the module, and when it does not.
 
-use splitbloom_harness::{module_path, Folder, Options, Server};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use splitbloom_harness::{compile, module_path, Folder, Options, Server};
+use std::path::PathBuf;
 
 const ADVICE: &str = "Another module with the BF commands is loaded already";
-
-/// The log of a server with one more `loadmodule` line.
-fn log_of_a_start_with(module: &Path, argument: &str) -> String {
-    Server::refusal(Options {
-        module: Some(module.to_owned()),
-        module_arguments: argument.to_owned(),
-        settings: vec![format!("loadmodule {}", module_path().display())],
-        ..Options::default()
-    })
-}
 
 /// The module in `rival.c`, compiled into a folder of its own.
 fn rival() -> (Folder, PathBuf) {
     let folder = Folder::fresh();
     let module = folder.path().join("rival.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/rival.c");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"])
-        .arg(&module)
-        .arg(source)
-        .status();
-    assert!(compiled.is_ok_and(|status| status.success()), "cc is required");
+    compile("tests/server/rival.c", &module);
     (folder, module)
-}
-
-#[test]
-fn a_module_loaded_twice_says_so() {
-    let log = log_of_a_start_with(&module_path(), "");
-    let words = "splitbloom was not loaded: the module name bf is taken.";
-    assert!(log.contains(words) && log.contains(ADVICE), "{log}");
 }
 
 #[test]
 fn a_module_whose_name_command_or_type_is_taken_says_which() {
     let (_folder, rival) = rival();
-    for (argument, taken) in [
-        ("name", "the module name bf is taken."),
-        ("command", "the command bf.madd is taken by the module rival."),
-        ("type", "the type MBbloom-- is taken."),
+    for (module, argument, line, taken) in [
+        (&module_path(), "", "", "the module name bf is taken."),
+        (&rival, "name", "", "the module name bf is taken."),
+        (&rival, "command", "", "the command bf.madd is taken by the module rival."),
+        // A server that does not say whose it is.
+        (&rival, "command", "rename-command COMMAND \"\"", "the command bf.madd is taken."),
+        (&rival, "type", "", "the type MBbloom-- is taken."),
     ] {
-        let log = log_of_a_start_with(&rival, argument);
+        let log = Server::refusal(Options {
+            module: Some(module.clone()),
+            module_arguments: argument.to_owned(),
+            ..Options::settings(&[line, &format!("loadmodule {}", module_path().display())])
+        });
         let words = format!("splitbloom was not loaded: {taken}");
         assert!(log.contains(&words) && log.contains(ADVICE), "{argument}: {log}");
     }
+    // Of one that comes later the server itself says nothing but that it was not loaded.
+    let line = format!("loadmodule {} command", rival.display());
+    let log = Server::refusal(Options::settings(&[&line]));
+    assert!(log.contains("a module that has them, too (RedisBloom, valkey-bloom)"), "{log}");
 }
 
 #[test]
@@ -77,31 +64,6 @@ fn commands_that_the_configuration_renames_do_not_keep_the_module_from_being_loa
         ("CF.ADD l a", ":1"),
         ("COMMAND COUNT", "-ERR unknown command 'COMMAND', with args beginning with: 'COUNT' "),
     ]);
-}
-
-#[test]
-fn a_taken_command_is_named_where_the_server_does_not_say_whose_it_is() {
-    let (_folder, rival) = rival();
-    let log = Server::refusal(Options {
-        module: Some(rival.clone()),
-        module_arguments: "command".to_owned(),
-        settings: vec![
-            "rename-command COMMAND \"\"".to_owned(),
-            format!("loadmodule {}", module_path().display()),
-        ],
-        ..Options::default()
-    });
-    let words = "splitbloom was not loaded: the command bf.madd is taken.";
-    assert!(log.contains(words) && log.contains(ADVICE), "{log}");
-}
-
-#[test]
-fn the_log_says_which_modules_cannot_be_loaded_beside_this_one() {
-    let (_folder, rival) = rival();
-    // The server itself says nothing but that the second one was not loaded.
-    let line = format!("loadmodule {} command", rival.display());
-    let log = Server::refusal(Options::settings(&[&line]));
-    assert!(log.contains("a module that has them, too (RedisBloom, valkey-bloom)"), "{log}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub use paths::{in_repository, module_path, python, server_path, sketch_module_p
 pub use peer::peer;
 pub use port::Port;
 pub use primary::Primary;
-pub use process::{write_script, Folder};
+pub use process::{compile, write_script, Folder};
 pub use random::{splitmix64, trials, Random};
 pub use reply::Reply;
 pub use server::{Options, Server, APPEND_ONLY, OTHER_SETTINGS};

@@ -1,6 +1,6 @@
 //! The process of a server and its folder; both are removed when the test ends.
 
-use crate::Connection;
+use crate::{in_repository, Connection};
 use std::env;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -22,6 +22,14 @@ pub fn write_script(path: &Path, script: &str) {
     stdin.write_all(script.as_bytes()).expect("it reads all");
     drop(stdin);
     assert!(child.wait().is_ok_and(|status| status.success()), "{} is writable", path.display());
+}
+
+/// Compiles a file of the repository into a shared library.
+pub fn compile(source: &str, library: &Path) {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]).arg(library);
+    let status = compiler.arg(in_repository(source)).status();
+    assert!(status.is_ok_and(|status| status.success()), "cc is required");
 }
 
 pub struct Folder(PathBuf);
