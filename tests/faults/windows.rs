@@ -8,7 +8,6 @@ mod signals;
 
 use crate::{faulty_module, server_with_failpoints};
 use splitbloom_harness::{add_items, eventually, Connection, Server};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECOND: u64 = 1_000;
 
@@ -51,8 +50,7 @@ impl Clocked {
 
     /// What the server's clock shows, but for the time that the question takes.
     fn now(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        since.expect("a clock after 1970").as_millis() as u64 + self.offset
+        splitbloom_harness::now() + self.offset
     }
 }
 

@@ -5,9 +5,8 @@ use redis::bloom::{
     BloomFilterScalingOptions,
 };
 use redis::{Commands, Connection, RedisResult};
-use splitbloom_harness::{python, Server};
+use splitbloom_harness::{run_python, Server};
 use std::collections::HashMap;
-use std::env;
 
 #[test]
 fn redis_rs_inserts_with_options() {
@@ -84,10 +83,10 @@ fn redis_rs_dumps_and_loads() {
 
 #[test]
 fn redis_py_works_by_default_and_in_both_protocols() {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
     for protocol in [&[][..], &["2"], &["3"]] {
         let server = Server::strict(&[]);
-        run_python(&[&[script, &server.port().to_string()], protocol].concat());
+        let port = server.port().to_string();
+        run_python(&[&["tests/server/redis_py.py", &port], protocol].concat());
     }
 }
 
@@ -99,23 +98,4 @@ fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) 
         let mut db = connected.expect("a connection");
         conversation(&mut db).unwrap_or_else(|error| panic!("{protocol}: {error}"));
     }
-}
-
-/// What Python with redis-py prints.
-fn run_python(arguments: &[&str]) -> String {
-    let found = python().args(["-c", "import redis"]).output();
-    let found = found.is_ok_and(|output| output.status.success());
-    assert!(
-        found,
-        "{:?} cannot import redis: install redis-py, or set SPLITBLOOM_PYTHON to a Python \
-         that has it",
-        python()
-    );
-
-    let output = python().args(arguments).output();
-    let output = output.expect("Python runs");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{printed}{errors}");
-    printed
 }

@@ -1,9 +1,8 @@
 //! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
-use crate::windows::now;
 use splitbloom_harness::{
-    add_items, missing_items, scan_dump, words, Connection, Family, Fingerprint, Server, Specimen,
-    Specimens, APPEND_ONLY,
+    add_items, missing_items, now, scan_dump, words, Connection, Family, Fingerprint, Server,
+    Specimen, Specimens, APPEND_ONLY,
 };
 use std::fs;
 

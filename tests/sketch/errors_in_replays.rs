@@ -1,8 +1,7 @@
 //! Commands that reply with an error among their answers, in the stream of a primary and in a file:
 //! a server with `propagation-error-behavior panic` dies of one error in a replay.
 
-use crate::module::now;
-use splitbloom_harness::{Primary, Server};
+use splitbloom_harness::{now, Primary, Server};
 
 const KEYS: [&str; 9] = [
     "CMS.INITBYDIM counts 500 3",

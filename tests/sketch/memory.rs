@@ -1,7 +1,7 @@
 //! `maxmemory`: how far a command of either module goes beyond it, at most.
 
-use crate::module::{now, server};
-use splitbloom_harness::{words, Connection, Server};
+use crate::module::server;
+use splitbloom_harness::{now, words, Connection, Server};
 
 /// What docs/commands.md promises.
 const MOST: i64 = 8 << 20;

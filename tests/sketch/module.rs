@@ -1,17 +1,10 @@
 //! The module as a whole.
 
 use splitbloom_harness::{sketch_module_path, Options, Server};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A server with both modules.
 pub fn server() -> Server {
     Server::with_sketches(&[])
-}
-
-/// Milliseconds since 1970.
-pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
-    since.as_millis() as u64
 }
 
 #[test]

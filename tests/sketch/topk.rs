@@ -1,7 +1,7 @@
 //! TOPK.*: replies and errors as RedisBloom's, windows, limits.
 
-use crate::module::{now, server};
-use splitbloom_harness::{words, Reply};
+use crate::module::server;
+use splitbloom_harness::{now, words, Reply};
 
 /// The spaces are RedisBloom's.
 const BAD_INCREMENT: &str = concat!(

@@ -2,8 +2,8 @@
 //! equal bit by bit.
 
 use crate::cms::encoding::written;
-use crate::module::{now, server};
-use splitbloom_harness::{words, Connection, Random, Server};
+use crate::module::server;
+use splitbloom_harness::{now, words, Connection, Random, Server};
 
 /// A family of sketches.
 struct Family {

@@ -70,7 +70,9 @@ pub use items::{absent_item, add_items, count_found, item, missing_items, packed
 pub use layers::layers;
 pub use limits::{address_space, limit, resident, Resource};
 pub use link::Link;
-pub use paths::{in_repository, module_path, python, server_path, sketch_module_path, tool_path};
+pub use paths::{
+    in_repository, module_path, python, run_python, server_path, sketch_module_path, tool_path,
+};
 pub use peer::peer;
 pub use port::Port;
 pub use primary::Primary;
@@ -79,5 +81,5 @@ pub use random::{splitmix64, trials, Random};
 pub use reply::Reply;
 pub use server::{Options, Server, APPEND_ONLY, OTHER_SETTINGS};
 pub use specimens::{delete_items, load_chunks, scan_dump, Fingerprint, Specimen, Specimens};
-pub use wait::{eventually, patient};
+pub use wait::{eventually, now, patient};
 pub use writers::{Pace, Writers};

@@ -43,6 +43,16 @@ pub fn python() -> Command {
     Command::new(named("SPLITBLOOM_PYTHON").unwrap_or_else(|| PathBuf::from("python3")))
 }
 
+/// What Python with redis-py prints, run in the repository.
+pub fn run_python(words: &[&str]) -> String {
+    let output = python().current_dir(in_repository("")).args(words).output();
+    let output = output.expect("Python runs");
+    let [printed, errors] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{printed}{errors}with SPLITBLOOM_PYTHON");
+    printed
+}
+
 fn named(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from)
 }

@@ -221,6 +221,17 @@ impl Server {
         }
     }
 
+    /// Measured from a new connection, whose buffers are small, once no other is open and lazy freeing
+    /// is done.
+    pub fn used_memory(&self) -> i64 {
+        let mut db = self.connect();
+        eventually("other connections are closed and lazy freeing is done", || {
+            db.info("clients", "connected_clients") == "1"
+                && db.info("memory", "lazyfree_pending_objects") == "0"
+        });
+        db.info_number("memory", "used_memory")
+    }
+
     pub fn dialect(&self) -> Dialect {
         Dialect::of(&mut self.connect())
     }

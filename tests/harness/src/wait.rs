@@ -1,8 +1,8 @@
-//! Waiting for conditions, with a timeout.
+//! Waiting for conditions, with a timeout, and what time it is.
 
 use std::env;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// A factor for all timeouts, for servers that a tool slows down.
@@ -23,4 +23,10 @@ pub fn patient(duration: Duration) -> Duration {
     let factor = env::var(PATIENCE_FACTOR)
         .map_or(1, |factor| factor.parse().expect("SPLITBLOOM_PATIENCE_FACTOR is a number"));
     duration * factor
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("a clock after 1970").as_millis() as u64
 }

@@ -5,7 +5,7 @@ use super::payloads::{
     around_the_chunk, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
 };
 use super::{exercise, forgets, returns_all_memory};
-use splitbloom_harness::{eventually, with_fresh_footer, Connection, Family, Random, Server};
+use splitbloom_harness::{with_fresh_footer, Connection, Family, Random, Server};
 use std::env;
 use std::time::Instant;
 
@@ -55,7 +55,7 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
     }
     returns_all_memory(&mut db, baseline); // in the background, on some servers
     drop(db);
-    let used = used_memory(&server);
+    let used = server.used_memory();
 
     let mut db = server.connect();
     let start = Instant::now();
@@ -64,7 +64,7 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
     returns_all_memory(&mut db, baseline);
     assert_eq!(db.info("server", "process_id"), process);
     drop(db);
-    let used_after = used_memory(&server);
+    let used_after = server.used_memory();
     println!(
         "{count} {of} in {seconds:.1} s: {} refused, {accepted} accepted; used_memory {used} \
          before, {used_after} after",
@@ -130,15 +130,4 @@ fn digests_of_copies(db: &mut Connection, family: Family) -> [String; 5] {
     let [k, chunks, copy, restored] = ["k", "chunks", "copy", "restored"].map(|key| db.digest(key));
     db.run("UNLINK copy chunks restored");
     [digest, k, chunks, copy, restored]
-}
-
-/// Measured from a new connection, whose buffers are small, once no other is open and lazy freeing
-/// is done.
-fn used_memory(server: &Server) -> i64 {
-    let mut db = server.connect();
-    eventually("other connections are closed and lazy freeing is done", || {
-        db.info("clients", "connected_clients") == "1"
-            && db.info("memory", "lazyfree_pending_objects") == "0"
-    });
-    db.info_number("memory", "used_memory")
 }

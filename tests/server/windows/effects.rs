@@ -2,9 +2,9 @@
 
 use crate::effects::events_of;
 use crate::replication::assert_follows;
-use crate::windows::{field, now};
+use crate::windows::field;
 use splitbloom_harness::{
-    add_items, commands_in_append_only_file, eventually, load_chunks, scan_dump, Connection,
+    add_items, commands_in_append_only_file, eventually, load_chunks, now, scan_dump, Connection,
     Server, APPEND_ONLY,
 };
 

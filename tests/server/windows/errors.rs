@@ -1,7 +1,6 @@
 //! The words of filters that forget, and what is wrong with them.
 
-use crate::windows::now;
-use splitbloom_harness::{check_errors, Options, Server};
+use splitbloom_harness::{check_errors, now, Options, Server};
 
 #[test]
 fn words_come_in_any_order_and_case() {

@@ -1,7 +1,7 @@
 //! When items are forgotten, and what becomes of their memory.
 
-use crate::windows::{field, now};
-use splitbloom_harness::{add_items, count_found, eventually, item, Server};
+use crate::windows::field;
+use splitbloom_harness::{add_items, count_found, eventually, item, now, Server};
 
 #[test]
 fn time_is_what_the_client_says_and_never_runs_back() {

@@ -7,13 +7,6 @@ mod forgetting;
 mod replies;
 
 use splitbloom_harness::Connection;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Milliseconds since 1970.
-pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.expect("a clock after 1970").as_millis() as u64
-}
 
 /// The fields of BF.INFO FULL that depend on no clock but the one in the filter.
 pub fn field(db: &mut Connection, key: &str, name: &str) -> String {

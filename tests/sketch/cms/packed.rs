@@ -1,7 +1,7 @@
 //! CMS.PACKINCR, which has all its items in one argument.
 
-use crate::module::{now, server};
-use splitbloom_harness::{packed, words, Connection, Random, Reply};
+use crate::module::server;
+use splitbloom_harness::{now, packed, words, Connection, Random, Reply};
 
 /// `head items`.
 fn call(db: &mut Connection, head: &str, items: &[u8]) -> Reply {

@@ -1,8 +1,10 @@
 //! Sketches as values: measured, replicated, restored. What holds for all families is in
 //! `crate::values`.
 
-use crate::module::{now, server};
-use splitbloom_harness::{commands_in_append_only_file, eventually, words, Connection, Server};
+use crate::module::server;
+use splitbloom_harness::{
+    commands_in_append_only_file, eventually, now, words, Connection, Server,
+};
 
 #[test]
 fn what_is_replicated_says_the_dimensions_and_the_time() {

@@ -1,6 +1,7 @@
 //! Sketches that count the last seconds only.
 
-use crate::module::{now, server};
+use crate::module::server;
+use splitbloom_harness::now;
 
 #[test]
 fn a_history_is_counted_at_its_own_times() {
