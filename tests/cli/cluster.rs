@@ -3,10 +3,9 @@
 use crate::tool::{tool, url, Folder, Runs};
 use splitbloom_client::PartitionedFilter;
 use splitbloom_harness::trial::{Cluster, Mover, Node};
-use splitbloom_harness::{eventually, Server};
+use splitbloom_harness::{eventually, Server, SetAtEnd};
 use splitbloom_partition::{slot_of, Name, Partitions};
 use std::fs;
-use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -168,8 +167,7 @@ fn while_they_move(cluster: &Cluster, slots: &[u16], act: impl FnOnce()) {
     thread::scope(|scope| {
         scope.spawn(|| mover.run(1));
         eventually("a slot has moved", || moves.load(Ordering::Acquire) > 0);
-        let acted = catch_unwind(AssertUnwindSafe(act));
-        is_over.store(true, Ordering::Release);
-        acted.unwrap_or_else(|panic| resume_unwind(panic));
+        let _over = SetAtEnd(&is_over);
+        act();
     });
 }

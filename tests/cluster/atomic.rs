@@ -56,11 +56,8 @@ fn slots_migrate_atomically_while_filters_change() {
         println!("skipped: this server has no atomic slot migration");
         return;
     }
-    let owns_slot = nodes[0].connect().ask("EXISTS {m}") == ":0";
-    let (source, target, replica) = match owns_slot {
-        true => (&nodes[0], &nodes[1], &nodes[3]),
-        false => (&nodes[1], &nodes[0], &nodes[2]),
-    };
+    let [source, target] = cluster.owner_and_other("{m}");
+    let (source, target, replica) = (&nodes[source], &nodes[target], &nodes[2 + target]);
     let (mut from, mut to) = (source.connect(), target.connect());
     to.run_all(OTHER_SETTINGS);
     // It gets the same commands in the same order, and none of its slots move.

@@ -3,7 +3,7 @@
 
 use splitbloom_client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
 use splitbloom_harness::eventually;
-use splitbloom_harness::trial::{item, move_slot, Cluster, Node};
+use splitbloom_harness::trial::{item, move_slot, Cluster};
 use splitbloom_partition::{slot_of, Partitions, SLOTS};
 use std::thread;
 use std::time::Duration;
@@ -87,8 +87,8 @@ fn a_full_partition_refuses_only_its_own_items() {
     let mut users = filter(&cluster, "users", 4);
     users.reserve(0.000_001, 4000, Growth::Fixed).expect("an empty cluster");
     let full = users.keys()[2].clone();
-    let owner = owner_of(&cluster, &full);
-    let mut db = owner.connect();
+    let [owner, _] = cluster.owner_and_other(&full);
+    let mut db = cluster.nodes()[owner].connect();
     db.call([b"UNLINK".as_slice(), &full]);
     db.call([b"BF.RESERVE".as_slice(), &full, b"0.000001", b"3", b"NONSCALING"]);
 
@@ -134,7 +134,8 @@ fn a_lost_partition_is_an_error_for_its_own_items() {
     users.check().expect("it is whole");
     let lost = users.keys()[5].clone();
     let is_lost = |error: &Error| matches!(error, Error::Missing(keys) if *keys == [lost.clone()]);
-    let mut owner = owner_of(&cluster, &lost).connect();
+    let [owner, _] = cluster.owner_and_other(&lost);
+    let mut owner = cluster.nodes()[owner].connect();
     owner.call([b"UNLINK".as_slice(), &lost]);
     assert!(users.check().is_err_and(|error| is_lost(&error)));
     let partitions = Partitions::new(16).expect("16");
@@ -163,9 +164,7 @@ fn a_migrating_slot_is_followed() {
     assert!(users.add("alice").expect("a reply"));
     let key = users.keys()[usize::from(Partitions::new(2).expect("2").of(b"alice"))].clone();
     let slot = slot_of(&key);
-    let source = owner_of(&cluster, &key);
-    let target =
-        cluster.nodes().iter().find(|node| **node != source).expect("another node").clone();
+    let [source, target] = cluster.owner_and_other(&key).map(|node| &cluster.nodes()[node]);
     let (mut from, mut to) = (source.connect(), target.connect());
 
     to.run(&format!("CLUSTER SETSLOT {slot} IMPORTING {}", source.id));
@@ -181,7 +180,7 @@ fn a_migrating_slot_is_followed() {
     from.run(&format!("CLUSTER SETSLOT {slot} NODE {}", target.id));
     // The source replies -MOVED.
     assert!(users.exists("alice").expect("at its new owner"));
-    move_slot(slot, (&target, &mut to), (&source, &mut from)).expect("there and back");
+    move_slot(slot, (target, &mut to), (source, &mut from)).expect("there and back");
     assert!(users.exists("alice").expect("at its old owner"));
     assert_eq!(users.delete().expect("all partitions"), 2);
 }
@@ -271,10 +270,8 @@ fn writes_over_a_lost_connection_are_not_acknowledged() {
 fn a_node_without_slots_is_not_waited_for_once_the_items_are_resent() {
     let cluster = Cluster::form(2, 1);
     let mut users = reserved(&cluster, "users", 1);
-    let source = owner_of(&cluster, &users.keys()[0]);
-    let place = |node: &Node| cluster.nodes().iter().position(|other| other == node);
-    let number = place(&source).expect("one of them");
-    let target = &cluster.nodes()[1 - number];
+    let [number, target] = cluster.owner_and_other(&users.keys()[0]);
+    let [source, target] = [number, target].map(|node| &cluster.nodes()[node]);
     cluster.server(number + 2).pause();
     assert!(users.add("alice").expect("a reply"));
     assert_eq!(users.wait(1, SOON), Acknowledged::No);
@@ -312,12 +309,10 @@ fn nodes_that_announce_no_host_are_found() {
         // Redirects name no host either.
         let partition = Partitions::new(16).expect("16").of(&items[0]);
         let key = users.keys()[usize::from(partition)].clone();
-        let source = owner_of(&cluster, &key);
-        let mut others = cluster.nodes().iter().filter(|node| **node != source);
-        let target = others.next().expect("another node").clone();
+        let [source, target] = cluster.owner_and_other(&key).map(|node| &cluster.nodes()[node]);
         let (mut from, mut to) = (source.connect(), target.connect());
         let slot = slot_of(&key);
-        move_slot(slot, (&source, &mut from), (&target, &mut to)).expect("the slot moves");
+        move_slot(slot, (source, &mut from), (target, &mut to)).expect("the slot moves");
         assert_eq!(all_good(users.mexists(&items)), vec![true; items.len()]);
     }
 }
@@ -345,13 +340,4 @@ fn writes_of_others_are_acknowledged_only_once_a_replica_has_them() {
     let mut replica = cluster.nodes()[1].connect();
     replica.run("READONLY");
     assert_eq!(replica.ask("BF.EXISTS users:{0} bob"), ":1");
-}
-
-/// The primary that serves a key.
-fn owner_of(cluster: &Cluster, key: &[u8]) -> Node {
-    let serves = |node: &&Node| {
-        let reply = node.connect().call([b"EXISTS".as_slice(), key]);
-        !reply.is_error()
-    };
-    cluster.nodes().iter().find(serves).expect("a node owns the slot").clone()
 }

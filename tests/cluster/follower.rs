@@ -8,7 +8,7 @@ use splitbloom_harness::trial::{
     absent_item, add_until_acknowledged, agree, count_found, item, move_slot, outlive, try_owners,
     Cluster, Node,
 };
-use splitbloom_harness::{eventually, patient};
+use splitbloom_harness::{eventually, patient, SetAtEnd};
 use splitbloom_partition::{slot_of, Name, Partitions};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -34,16 +34,18 @@ fn reserved(cluster: &Cluster) -> PartitionedFilter {
     filter
 }
 
-fn following(cluster: &Cluster) -> Follower {
-    let urls = cluster.urls().into_iter();
-    let nodes = urls.map(|url| url.into_connection_info().expect("an address"));
-    let name = Name::new(NAME.as_bytes()).expect("no brace");
-    let keys = Keys::Partitioned(name, partitions());
+/// Of all partitions.
+fn keys() -> Keys<'static> {
+    Keys::Partitioned(Name::new(NAME.as_bytes()).expect("no brace"), partitions())
+}
+
+fn following(urls: &[String], keys: Keys) -> Follower {
+    let nodes = urls.iter().map(|url| url.as_str().into_connection_info().expect("an address"));
     Follower::start(nodes.collect(), Topology::Cluster, keys).expect("a thread")
 }
 
-fn ready(cluster: &Cluster) -> Follower {
-    let follower = following(cluster);
+fn ready(urls: &[String], keys: Keys) -> Follower {
+    let follower = following(urls, keys);
     assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
     follower
 }
@@ -63,10 +65,7 @@ fn a_follower_that_knows_one_node_outlives_it() {
     let mut filter = reserved(&cluster);
     // A replica that has just synchronized is sent nothing before its first acknowledgement.
     add_until_acknowledged(&mut filter, 0..1_000, BATCH, 1, |_| ());
-    let node = cluster.urls()[0].clone().into_connection_info().expect("an address");
-    let keys = Keys::Partitioned(Name::new(NAME.as_bytes()).expect("no brace"), partitions());
-    let follower = Follower::start(vec![node], Topology::Cluster, keys).expect("a thread");
-    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    let follower = ready(&cluster.urls()[..1], keys());
     cluster.kill(0);
     add(&mut filter, 1_000..2_000);
     eventually("it follows the others", || has_all(&follower, 0..2_000));
@@ -79,7 +78,7 @@ fn a_copy_follows_the_nodes_that_live_while_one_is_dead() {
         node.connect().run("CONFIG SET cluster-require-full-coverage no");
     }
     reserved(&cluster);
-    let follower = ready(&cluster);
+    let follower = ready(&cluster.urls(), keys());
     let owners = try_owners(&mut cluster.nodes()[1].connect()).expect("a healthy cluster");
     let (dead, name) = (cluster.nodes()[0].clone(), Name::new(NAME.as_bytes()).expect("no brace"));
     cluster.kill(0);
@@ -110,14 +109,6 @@ fn a_copy_follows_the_nodes_that_live_while_one_is_dead() {
         assert!(!owner.connect().call(command).is_error());
     }
     eventually("it is in the copy", || follower.contains(&number) == Some(true));
-}
-
-/// The owner of a slot, and another primary.
-fn source_and_target(cluster: &Cluster, slot: u16) -> (Node, Node) {
-    let owners = try_owners(&mut cluster.nodes()[0].connect()).expect("a healthy cluster");
-    let source = owners[usize::from(slot)].clone().expect("it is served");
-    let target = owners.into_iter().flatten().find(|node| *node != source);
-    (source, target.expect("another primary"))
 }
 
 /// What was acknowledged, and when.
@@ -155,22 +146,13 @@ impl Acknowledged {
     }
 }
 
-/// Ends a watch when dropped, even by a panic.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, SeqCst);
-    }
-}
-
 /// Runs `work` while a follower is watched. Returns the follower.
 fn watched(cluster: &mut Cluster, work: impl FnOnce(&mut Cluster, &Acknowledged)) -> Follower {
-    let follower = ready(cluster);
+    let follower = ready(&cluster.urls(), keys());
     let (acknowledged, is_over) = (Acknowledged::default(), AtomicBool::new(false));
     let checks = thread::scope(|scope| {
         let watch = scope.spawn(|| acknowledged.watch(&follower, &is_over));
-        let over = Over(&is_over);
+        let over = SetAtEnd(&is_over);
         work(cluster, &acknowledged);
         drop(over);
         watch.join().expect("nothing is denied")
@@ -184,7 +166,7 @@ fn eight_partitions_on_three_nodes_are_followed_as_one_filter() {
     let cluster = Cluster::form(3, 0);
     let mut filter = reserved(&cluster);
     add(&mut filter, 0..5_000);
-    let follower = ready(&cluster);
+    let follower = ready(&cluster.urls(), keys());
     assert!(has_all(&follower, 0..5_000));
     add(&mut filter, 5_000..7_000);
     eventually("the new items are there", || has_all(&follower, 5_000..7_000));
@@ -205,13 +187,13 @@ fn a_copy_follows_a_slot_that_is_moved_by_the_servers() {
         return;
     }
     let mut filter = reserved(&cluster);
-    let slot = slot_of(&filter.keys()[3]);
+    let key = filter.keys()[3].clone();
     let follower = watched(&mut cluster, |cluster, acknowledged| {
         let mut first = 0;
         for _ in 0..3 {
             eventually("the nodes agree", || agree(cluster.nodes()));
-            let (source, target) = source_and_target(cluster, slot);
-            let mut moving = AtomicMove::begin(slot, &source, &target);
+            let [source, target] = cluster.owner_and_other(&key).map(|node| &cluster.nodes()[node]);
+            let mut moving = AtomicMove::begin(slot_of(&key), source, target);
             eventually("the slot has moved", || {
                 let numbers = first..first + BATCH;
                 add_until_acknowledged(&mut filter, numbers, BATCH, 0, |n| acknowledged.push(n));
@@ -221,52 +203,54 @@ fn a_copy_follows_a_slot_that_is_moved_by_the_servers() {
         }
         let numbers = first..first + 10 * BATCH;
         add_until_acknowledged(&mut filter, numbers, BATCH, 0, |n| acknowledged.push(n));
-        let follower = following(cluster);
+        let follower = following(&cluster.urls(), keys());
         eventually("all items are there", || has_all(&follower, 0..first + 10 * BATCH));
     });
     let status = follower.status();
     assert!(status.fetches > PARTITIONS, "another node has other positions: {status:?}");
 }
 
+/// Creates a filter that has `member`.
+fn add_member(cluster: &Cluster, key: &str) {
+    let [owner, _] = cluster.owner_and_other(key);
+    cluster.nodes()[owner].connect().run(&format!("BF.ADD {key} member"));
+}
+
 /// Moves the slot of a key from node to node, as a client does, and then by the servers where they
 /// can. Calls `before` and `after` each time with the source and the target.
 fn move_around(
     cluster: &Cluster,
-    slot: u16,
+    key: &str,
     mut before: impl FnMut(&Node),
     mut after: impl FnMut(&Node),
 ) {
     let can_move = AtomicMove::is_known(&mut cluster.nodes()[0].connect());
     for by_servers in [false, false, can_move, can_move] {
         eventually("the nodes agree", || agree(cluster.nodes()));
-        let (source, target) = source_and_target(cluster, slot);
-        before(&source);
+        let [source, target] = cluster.owner_and_other(key).map(|node| &cluster.nodes()[node]);
+        before(source);
+        let slot = slot_of(key.as_bytes());
         match by_servers {
             true => {
-                let mut moving = AtomicMove::begin(slot, &source, &target);
+                let mut moving = AtomicMove::begin(slot, source, target);
                 eventually("the slot has moved", || moving.is_over());
             }
             false => {
                 let (mut from, mut to) = (source.connect(), target.connect());
-                let moved = move_slot(slot, (&source, &mut from), (&target, &mut to));
+                let moved = move_slot(slot, (source, &mut from), (target, &mut to));
                 moved.expect("the slot moves");
             }
         }
-        after(&target);
+        after(target);
     }
 }
 
 #[test]
 fn a_copy_answers_while_its_slot_moves() {
     let cluster = Cluster::form(2, 0);
-    let (key, slot) = ("f{m}", slot_of(b"m"));
-    let (owner, _) = source_and_target(&cluster, slot);
-    owner.connect().run(&format!("BF.ADD {key} member"));
-    let urls = cluster.urls().into_iter();
-    let nodes = urls.map(|url| url.into_connection_info().expect("an address"));
-    let keys = Keys::One(key.as_bytes());
-    let follower = Follower::start(nodes.collect(), Topology::Cluster, keys).expect("a thread");
-    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    let key = "f{m}";
+    add_member(&cluster, key);
+    let follower = ready(&cluster.urls(), Keys::One(key.as_bytes()));
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -276,12 +260,12 @@ fn a_copy_answers_while_its_slot_moves() {
                 thread::sleep(Duration::from_micros(200));
             }
         });
-        let over = Over(&is_over);
+        let over = SetAtEnd(&is_over);
         let mut fetches = 1;
         let is_current = || follower.staleness() < Some(Duration::from_secs(1));
         move_around(
             &cluster,
-            slot,
+            key,
             |_| eventually("it is current", is_current),
             |_| {
                 fetches += 1;
@@ -296,9 +280,8 @@ fn a_copy_answers_while_its_slot_moves() {
 #[test]
 fn a_client_that_waits_is_redirected_when_its_slot_has_moved() {
     let cluster = Cluster::form(2, 0);
-    let (key, slot) = ("f{m}", slot_of(b"m"));
-    let (owner, _) = source_and_target(&cluster, slot);
-    owner.connect().run(&format!("BF.ADD {key} member"));
+    let key = "f{m}";
+    add_member(&cluster, key);
     let waiting = RefCell::new(Vec::new());
     let before = |source: &Node| {
         let mut db = source.connect();
@@ -311,12 +294,12 @@ fn a_client_that_waits_is_redirected_when_its_slot_has_moved() {
         eventually("both wait", || db.info_number("clients", "blocked_clients") == 2);
     };
     let after = |target: &Node| {
-        let moved = format!("-MOVED {slot} 127.0.0.1:{}", target.port);
+        let moved = format!("-MOVED {} 127.0.0.1:{}", slot_of(key.as_bytes()), target.port);
         for (line, mut client) in waiting.take() {
             assert_eq!(client.receive().to_string(), moved, "{line}");
         }
     };
-    move_around(&cluster, slot, before, after);
+    move_around(&cluster, key, before, after);
 }
 
 #[test]

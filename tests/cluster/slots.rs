@@ -106,8 +106,7 @@ fn a_union_of_keys_in_several_slots_is_refused_as_the_server_refuses_its_own() {
 fn a_union_is_to_be_tried_again_while_its_keys_are_on_two_nodes() {
     let cluster = Cluster::form(2, 0);
     let slot = slot_of(b"{m}");
-    let owner = usize::from(cluster.nodes()[0].connect().ask("EXISTS {m}") != ":0");
-    let (source, target) = (&cluster.nodes()[owner], &cluster.nodes()[1 - owner]);
+    let [source, target] = cluster.owner_and_other("{m}").map(|node| &cluster.nodes()[node]);
     let (mut from, mut to) = (source.connect(), target.connect());
     for key in ["{m}a", "{m}b"] {
         from.run(&format!("BF.RESERVE {key} 0.01 1000 SEED 0123456789abcdef"));

@@ -3,7 +3,7 @@
 
 use crate::times;
 use splitbloom_harness::{
-    count_found, eventually, item, Connection, Family, Link, Pace, Random, Reply, Server,
+    count_found, eventually, item, Connection, Family, Link, Pace, Random, Reply, Server, SetAtEnd,
     Specimens, Writers,
 };
 use std::fs;
@@ -95,15 +95,6 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
         here.info("stats", "sync_partial_ok"),
         writers.acknowledged()
     );
-}
-
-/// Sets the flag when dropped, even by a panic, so that whoever waits for it stops.
-struct SetAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for SetAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, SeqCst);
-    }
 }
 
 /// Looks up items that the replica had from the start: it finds them or says that it is loading.

@@ -19,11 +19,8 @@ fn a_bit_that_changes_while_a_slot_moves_denies_nothing_without_a_word() {
         println!("skipped: this server has no atomic slot migration");
         return;
     }
-    let owns_slot = db.ask("EXISTS {m}") == ":0";
-    let (source, target, server) = match owns_slot {
-        true => (&nodes[0], &nodes[1], cluster.server(1)),
-        false => (&nodes[1], &nodes[0], cluster.server(0)),
-    };
+    let [source, target] = cluster.owner_and_other("{m}");
+    let (source, target, server) = (&nodes[source], &nodes[target], cluster.server(target));
     if AtomicMove::is_of_commands(&mut db) {
         damage_commands(source, target, server);
     } else {

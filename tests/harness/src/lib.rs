@@ -81,5 +81,5 @@ pub use random::{splitmix64, trials, Random};
 pub use reply::Reply;
 pub use server::{Options, Server, APPEND_ONLY, OTHER_SETTINGS};
 pub use specimens::{delete_items, load_chunks, scan_dump, Fingerprint, Specimen, Specimens};
-pub use wait::{eventually, now, patient};
+pub use wait::{eventually, now, patient, SetAtEnd};
 pub use writers::{Pace, Writers};

@@ -1,6 +1,7 @@
 //! Waiting for conditions, with a timeout, and what time it is.
 
 use std::env;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -29,4 +30,13 @@ pub fn patient(duration: Duration) -> Duration {
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.expect("a clock after 1970").as_millis() as u64
+}
+
+/// Sets the flag when dropped, even by a panic, so that whoever waits for it stops.
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }

@@ -138,6 +138,14 @@ impl Cluster {
         &self.nodes
     }
 
+    /// The numbers of the primary that serves a key and of another one.
+    pub fn owner_and_other(&self, key: impl AsRef<[u8]>) -> [usize; 2] {
+        let serves =
+            |node: &Node| !node.connect().call([b"EXISTS".as_slice(), key.as_ref()]).is_error();
+        let owner = self.nodes.iter().position(serves).expect("a node serves the slot");
+        [owner, usize::from(owner == 0)]
+    }
+
     pub fn urls(&self) -> Vec<String> {
         let url = |node: &Node| format!("redis://127.0.0.1:{}", node.port);
         self.nodes.iter().map(url).collect()
