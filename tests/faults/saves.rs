@@ -16,11 +16,11 @@ const KEYS: u64 = 20;
 const ITEMS: u64 = 2000;
 
 /// A job of a saving child: the command that starts it, and the INFO fields that report on it.
-struct Job {
-    command: &'static str,
+pub struct Job {
+    pub command: &'static str,
     in_progress: &'static str,
     status: &'static str,
-    settings: &'static [&'static str],
+    pub settings: &'static [&'static str],
 }
 
 const SNAPSHOT: Job = Job {
@@ -37,7 +37,7 @@ const REWRITE: Job = Job {
     settings: &["appendonly yes", "appendfsync always", "aof-use-rdb-preamble yes"],
 };
 
-const JOBS: [Job; 3] = [
+pub const JOBS: [Job; 3] = [
     SNAPSHOT,
     REWRITE,
     Job {
@@ -56,14 +56,19 @@ impl Job {
             family.reserve(&mut db, &key);
             family.add_items(&mut db, &key, 0..ITEMS);
         }
-        db.run(self.command);
-        self.ends(&mut db);
-        assert_eq!(db.info("persistence", self.status), "ok");
+        assert_eq!(self.run(&mut db), "ok");
         server
     }
 
-    fn ends(&self, db: &mut Connection) {
+    /// Starts the job, and waits. Returns its status.
+    pub fn run(&self, db: &mut Connection) -> String {
+        db.run(self.command);
+        self.end(db)
+    }
+
+    fn end(&self, db: &mut Connection) -> String {
         eventually("the child ends", || db.info("persistence", self.in_progress) == "0");
+        db.info("persistence", self.status)
     }
 
     fn loses_nothing(&self) -> bool {
@@ -93,8 +98,7 @@ fn kill_children(job: &Job) {
         kept += 100;
         sleep(Duration::from_millis(random.below(300)));
         kill_child_of(server.process());
-        job.ends(&mut db);
-        assert_eq!(db.info("persistence", job.status), "err");
+        assert_eq!(job.end(&mut db), "err");
     }
     // The server keeps running, and the next attempt works.
     assert_eq!(missing_items(&mut db, "k0", 0..kept), 0);
@@ -107,9 +111,7 @@ fn kill_children(job: &Job) {
     if job.loses_nothing() {
         assert_eq!(digests[0], self::digests(&mut db)[0]);
     }
-    db.run(job.command);
-    job.ends(&mut db);
-    assert_eq!(db.info("persistence", job.status), "ok");
+    assert_eq!(job.run(&mut db), "ok");
 }
 
 fn kill_servers(job: &Job) {
