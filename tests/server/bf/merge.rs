@@ -1,7 +1,7 @@
 //! BF.MERGE: the union of filters that were created alike.
 
 use crate::replication::assert_replica_and_files_agree;
-use splitbloom_harness::{add_items, check_errors, missing_items, Connection, Options, Server};
+use splitbloom_harness::{add_items, missing_items, Connection, Server};
 
 const SEED: &str = "SEED 0123456789abcdef";
 
@@ -56,51 +56,6 @@ fn a_union_has_what_its_sources_have() {
             assert_eq!(db.digest("new"), digest);
         }
     }
-}
-
-#[test]
-fn every_error_names_what_differs_and_changes_nothing() {
-    let setup = [
-        "BF.RESERVE a 0.01 1000 SEED 0123456789abcdef",
-        "BF.ADD a x",
-        "BF.RESERVE rate 0.02 2000 SEED fedcba9876543210",
-        "BF.RESERVE capacity 0.01 2000 SEED fedcba9876543210",
-        "BF.RESERVE fixed 0.01 1000 NONSCALING SEED fedcba9876543210",
-        "BF.RESERVE seed 0.01 1000 SEED fedcba9876543210",
-        "BF.RESERVE full 0.01 200000 SEED 0123456789abcdef",
-        "BF.ADD full y",
-        "BF.RESERVE empty 0.01 200000 SEED 0123456789abcdef",
-        "BF.RESERVE window 0.01 1000 WINDOW 60 SEED 0123456789abcdef",
-        "SET text a",
-        "CF.ADD cf a",
-        "CONFIG SET bf.max-merge-bytes 65535",
-    ];
-    let errors = "
-ERR wrong number of arguments for 'NAME' command
-    BF.MERGE a<| 1>
-ERR bad number of keys
-    BF.MERGE a <x|0|-1|9223372036854775808> a
-ERR number of keys does not match the keys given
-    BF.MERGE a <2 a|1 a a|9223372036854775807 a>
-ERR not found
-    BF.MERGE <a|missing> 1 missing
-    BF.MERGE missing 2 a missing
-WRONGTYPE Operation against a key holding the wrong kind of value
-    BF.MERGE <text 1 a|cf 1 a|a 1 text|a 1 cf>
-ERR filters of this kind cannot be merged
-    BF.MERGE <a 1 window|window 1 a|new 2 window window>
-ERR filters differ in error rate
-    BF.MERGE a 1 rate
-ERR filters differ in capacity
-    BF.MERGE a 1 capacity
-ERR filters differ in expansion
-    BF.MERGE a 1 fixed
-ERR filters differ in seed
-    BF.MERGE <a 1|new 2 a> seed
-ERR filters to merge would exceed bf.max-merge-bytes
-    BF.MERGE empty 1 full
-";
-    check_errors(Options::default(), &setup, errors);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! BF.SHRINK, and BF.MERGE of filters of unequal size.
 
 use crate::replication::assert_replica_and_files_agree;
-use splitbloom_harness::{add_items, check_errors, missing_items, Options, Random, Reply, Server};
+use splitbloom_harness::{add_items, missing_items, Random, Reply, Server};
 
 const SEED: &str = "SEED 0123456789abcdef";
 
@@ -53,35 +53,6 @@ fn the_size_of_a_shrunk_filter_is_foretold() {
         let info = db.line("BF.INFO k FULL");
         assert!((most * 9 / 10..=most).contains(&info.field("Size").integer()), "{most} {info}");
     }
-}
-
-#[test]
-fn every_error_of_shrinking_changes_nothing() {
-    let setup = [
-        "BF.RESERVE k 0.01 1000000 SEED 0123456789abcdef",
-        "BF.MADD k a b c",
-        "BF.RESERVE window 0.01 1000 WINDOW 60",
-        "CONFIG SET bf.max-merge-bytes 1",
-    ];
-    let errors = "
-ERR wrong number of arguments for 'NAME' command
-    BF.SHRINK<| k CAPACITY| k CAPACITY 1 2>
-ERR syntax error
-    BF.SHRINK k SIZE 1
-ERR bad capacity
-    BF.SHRINK k CAPACITY x
-ERR capacity must be in the range [1, 1099511627776]
-    BF.SHRINK k CAPACITY 0
-ERR the filter has more items than that capacity
-    BF.SHRINK k CAPACITY 2
-ERR not found
-    BF.SHRINK missing
-ERR filters of this kind cannot be shrunk
-    BF.SHRINK window
-ERR filter to shrink would exceed bf.max-merge-bytes
-    BF.SHRINK k
-";
-    check_errors(Options::default(), &setup, errors);
 }
 
 #[test]

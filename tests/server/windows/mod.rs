@@ -2,7 +2,6 @@
 //! the clock.
 
 mod effects;
-mod errors;
 mod forgetting;
 mod replies;
 

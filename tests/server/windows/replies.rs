@@ -66,3 +66,32 @@ fn lines_for_people_show_the_window() {
     assert_eq!(lines[1], "window:1000 slices:4 renew:1 forgotten:0");
     assert!(lines[2].ends_with(" size:2 ratio:0.01"), "{}", lines[2]);
 }
+
+#[test]
+fn words_come_in_any_order_and_case() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("BF.RESERVE a 0.01 100 WINDOW 60", "+OK"),
+        ("BF.RESERVE b 0.01 100 renew slices 4 window 60 EXPANSION 2", "+OK"),
+        ("BF.RESERVE c 0.01 100 WINDOW 60 NONSCALING SEED 00000000000000ff", "+OK"),
+        ("BF.RESERVE d 0.01 100 WINDOW 1 SLICES 2 WINDOW 315360000 SLICES 14 3", "+OK"),
+        (
+            "BF.INSERT e AT 1000000000005 RENEW WINDOW 60 CAPACITY 9 ERROR 1e-9 SLICES 3 ITEMS AT",
+            "[:1]",
+        ),
+        ("BF.INSERT e NOCREATE AT 1000000000006 ITEMS AT b", "[:0, :1]"),
+        ("BF.INSERT e WINDOW 9 SLICES 2 ITEMS AT WINDOW", "[:1, :1]"),
+    ]);
+    let mut db = server.connect();
+    for (key, window, slices, renew) in [
+        ("a", ":60", ":8", ":0"),
+        ("b", ":60", ":4", ":1"),
+        ("c", ":60", ":8", ":0"),
+        ("d", ":315360000", ":14", ":0"),
+        ("e", ":60", ":3", ":1"),
+    ] {
+        let info = db.run(&format!("BF.INFO {key} FULL"));
+        let said = ["Window", "Slices", "Renew"].map(|name| info.field(name).to_string());
+        assert_eq!(said, [window, slices, renew], "{key}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use splitbloom_filter::hash::{ItemHash, Seed};
 use splitbloom_harness::follower::{changes, position, Follower};
-use splitbloom_harness::{add_items, check_errors, item, Family, Options, Server, Specimens};
+use splitbloom_harness::{add_items, item, Family, Server, Specimens};
 
 #[test]
 fn a_reply_has_the_position_and_the_hashes_of_new_items() {
@@ -60,35 +60,6 @@ fn a_position_of_another_journal_is_one_that_nobody_is_at() {
     for number in [1, i64::MAX] {
         assert_eq!(changes(&mut db, &format!("f {id}-{number}-0")), (f.clone(), None));
     }
-}
-
-#[test]
-fn errors_say_what_is_wrong() {
-    let setup = ["BF.ADD f a", "BF.RESERVE w 0.01 100 WINDOW 60"];
-    let errors = "
-ERR wrong number of arguments for 'NAME' command
-    BF.CHANGES<| f| f 0 COUNT| f 0 BLOCK| f 0 ALSO>
-ERR bad position: it must be 0, or one that BF.CHANGES returned
-    BF.CHANGES f <x|00|-1|$|0-0|000000000000000g-0-0>
-    BF.CHANGES f 0000000000000000<|-|-x-0|-1|-01-0|-1-2|-9223372036854775808-0>
-    BF.CHANGES f 0 ALSO <x|0 BLOCK 1>
-    BF.SCANDUMP f 0 <x|00>
-ERR syntax error
-    BF.CHANGES f 0 x
-ERR bad count
-    BF.CHANGES f 0 COUNT x
-ERR count must be in the range [1, 65536]
-    BF.CHANGES f 0 COUNT <0|65537>
-ERR bad block
-    BF.CHANGES f 0 BLOCK x
-ERR block must be in the range [0, 315360000000]
-    BF.CHANGES f 0 BLOCK <-1|315360000001>
-ERR not found
-    BF.CHANGES missing 0<| BLOCK 0| ALSO 0>
-ERR a filter with a window cannot be followed
-    BF.CHANGES w 0
-";
-    check_errors(Options::default(), &setup, errors);
 }
 
 #[test]
