@@ -1,6 +1,8 @@
 //! The server's own limit, `maxmemory`, with and without eviction; and the return of memory.
 
-use splitbloom_harness::{add_items, eventually, item, words, Connection, Family, Reply, Server};
+use splitbloom_harness::{
+    add_items, eventually, item, words, Connection, Family, Reply, Server, APPEND_ONLY,
+};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -19,12 +21,10 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
     let used = db.info_number("memory", "used_memory");
     db.run(&format!("CONFIG SET maxmemory {}", used + (16 << 20)));
     for number in 0..300 {
-        let key = format!("k{number}");
-        match Family::by_turns(number) {
-            Family::Bloom => db.run(&format!("BF.RESERVE {key} 0.01 100000")),
-            Family::Counting => db.run(&format!("CF.RESERVE {key} 100")),
-        };
-        Family::by_turns(number).add_items(&mut db, &key, 0..items(number));
+        let (family, key) = (Family::by_turns(number), format!("k{number}"));
+        let parameters = if family == Family::Bloom { "0.01 100000" } else { "100" };
+        family.reserve_with(&mut db, &key, parameters);
+        family.add_items(&mut db, &key, 0..items(number));
     }
     assert!(db.info_number("stats", "evicted_keys") > 10);
     db.run("CONFIG SET maxmemory 0");
@@ -108,13 +108,7 @@ fn limit_memory(db: &mut Connection, room: i64) -> i64 {
 
 #[test]
 fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
-    let (mut primary, mut db) = Server::configured(&[
-        "maxmemory-policy noeviction",
-        "appendonly yes",
-        "appendfsync no",
-        "auto-aof-rewrite-percentage 0",
-    ])
-    .with_client();
+    let (mut primary, mut db) = Server::configured(&APPEND_ONLY).with_client();
     let replica = primary.replica(&[]);
     // Copies share what the original has, so that each item takes a page or segment of its own.
     Family::Counting.add_items(&mut db, "counting", 0..2_000_000);

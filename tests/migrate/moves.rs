@@ -5,7 +5,7 @@ use crate::number;
 use crate::shapes::Shape;
 use crate::ways;
 use splitbloom_harness::{
-    add_items, missing_items, peer, tool_path, Connection, Family, Random, Server,
+    add_items, missing_items, peer, tool_path, Connection, Family, Random, Server, APPEND_ONLY,
 };
 use std::process::Command;
 
@@ -17,11 +17,7 @@ struct Origin {
 
 impl Origin {
     fn new() -> Option<Origin> {
-        let server = Server::with(peer()?.and_settings(&[
-            "appendonly yes",
-            "appendfsync no",
-            "auto-aof-rewrite-percentage 0",
-        ]));
+        let server = Server::with(peer()?.and_settings(&APPEND_ONLY));
         let mut shapes = Shape::all(&mut Random::seeded(number("SEED", 1)));
         let mut db = server.connect();
         for shape in &mut shapes {

@@ -156,8 +156,7 @@ fn create_large(db: &mut Connection) -> [(Family, &'static str); 4] {
 
 #[test]
 fn a_partly_loaded_filter_can_be_saved_reloaded_and_completed() {
-    let (mut server, mut db) =
-        Server::configured(&["appendonly yes", "appendfsync no"]).with_client();
+    let (mut server, mut db) = Server::configured(&APPEND_ONLY).with_client();
     let all = create_large(&mut db).map(|(family, key)| {
         let before = Fingerprint::of(&mut db, family, key, LARGE);
         (family, before, family.scan_dump(&mut db, key))

@@ -1,7 +1,7 @@
 //! Commands that reply with an error among their answers, in the stream of a primary and in a file:
 //! a server with `propagation-error-behavior panic` dies of one error in a replay.
 
-use splitbloom_harness::{now, Primary, Server};
+use splitbloom_harness::{now, Primary, Server, APPEND_ONLY};
 
 const KEYS: [&str; 9] = [
     "CMS.INITBYDIM counts 500 3",
@@ -54,8 +54,7 @@ fn assert_took_no_error(server: &Server) {
 
 #[test]
 fn an_error_among_the_answers_is_none_on_a_replica_or_in_a_file() {
-    let (mut primary, mut db) =
-        Server::with_sketches(&["appendonly yes", "appendfsync no"]).with_client();
+    let (mut primary, mut db) = Server::with_sketches(&APPEND_ONLY).with_client();
     let replica = primary.replica(&[]);
     db.run_all(KEYS);
     for command in commands() {

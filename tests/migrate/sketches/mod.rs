@@ -5,7 +5,7 @@ mod follow;
 
 use crate::number;
 use crate::ways;
-use splitbloom_harness::{item, peer, words, Connection, Random, Server};
+use splitbloom_harness::{item, peer, words, Connection, Random, Server, APPEND_ONLY};
 
 /// The most items or numbers of a command.
 const BATCH: u64 = 500;
@@ -198,8 +198,7 @@ fn server_of_theirs(lines: &[&str]) -> Option<Server> {
 
 #[test]
 fn sketches_of_all_shapes_move_each_way_and_back() {
-    let lines = ["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"];
-    let Some(origin) = server_of_theirs(&lines) else { return };
+    let Some(origin) = server_of_theirs(&APPEND_ONLY) else { return };
     let mut sketches = Sketch::all(&mut Random::seeded(number("SEED", 1)));
     let mut db = origin.connect();
     // A file with all five types: that of each family of filters is small here.

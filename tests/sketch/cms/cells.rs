@@ -1,7 +1,7 @@
 //! Cells of 1, 2, 4 and 8 bytes.
 
 use crate::module::server;
-use splitbloom_harness::{trials, words, Random, Server};
+use splitbloom_harness::{trials, words, Random, Server, APPEND_ONLY};
 use splitbloom_oracles::count_min::{Misfit, Plain};
 
 const SIZES: [u64; 4] = [1, 2, 4, 8];
@@ -55,8 +55,7 @@ fn increment(random: &mut Random, size: u64) -> i64 {
 #[test]
 fn increments_of_both_signs_keep_to_the_model() {
     const BATCH: u64 = 50;
-    let (primary, mut db) =
-        Server::with_sketches(&["appendonly yes", "appendfsync no"]).with_client();
+    let (primary, mut db) = Server::with_sketches(&APPEND_ONLY).with_client();
     let replica = primary.replica(&[]);
     let mut random = Random::seeded(812);
     let mut models = SIZES.map(|size| Plain::new(11, 3, size));
