@@ -1,37 +1,27 @@
 //! The recipes' programs while their server fails, and while two of them replace one filter.
 
-use super::{examples, root};
+use super::recipes::files;
+use super::{examples, read, root};
 use splitbloom_harness::{eventually, python, Connection, Port, Server};
 use std::collections::BTreeSet;
+use std::env;
 use std::process::{Child, Command, Output, Stdio};
-use std::{env, fs};
 
 /// The programs that need no package of ours. crates/python/tests/test_recipes.py runs the others.
-const PROGRAMS: [&str; 18] = [
-    "guard.py",
-    "guard.rs",
-    "blacklist.py",
-    "blacklist.rs",
-    "cluster.py",
-    "cluster.rs",
-    "deleting.py",
-    "deleting.rs",
-    "feed.py",
-    "feed.rs",
-    "hot.py",
-    "hot.rs",
-    "local.rs",
-    "local-guard.rs",
-    "seen.py",
-    "seen.rs",
-    "tenants.py",
-    "tenants.rs",
-];
+fn programs() -> Vec<String> {
+    let of = |language| {
+        let names = files("examples/recipes", language).into_iter();
+        names.map(move |name| format!("{name}.{language}"))
+    };
+    let mut programs: Vec<String> = of("py").chain(of("rs")).collect();
+    programs.retain(|program| program != "local.py" && program != "local-guard.py");
+    programs
+}
 
 /// Those that do not wait a minute for a server that may come back, as the client of cluster.rs
 /// does.
-fn impatient() -> Vec<&'static str> {
-    PROGRAMS.into_iter().filter(|program| *program != "cluster.rs").collect()
+fn impatient() -> Vec<String> {
+    programs().into_iter().filter(|program| program != "cluster.rs").collect()
 }
 
 /// Those that leave filters.
@@ -92,10 +82,11 @@ const OPTIONS: [&str; 4] = [
 ];
 
 /// Runs programs at once, and returns how each ended.
-fn run<'a>(programs: &[&'a str], address: &str) -> Vec<(&'a str, Output)> {
-    let running: Vec<_> = programs.iter().map(|program| spawn(program, address)).collect();
+fn run(programs: &[impl AsRef<str>], address: &str) -> Vec<(String, Output)> {
+    let names = programs.iter().map(|program| program.as_ref().to_owned());
+    let running: Vec<_> = programs.iter().map(|program| spawn(program.as_ref(), address)).collect();
     let outputs = running.into_iter().map(|it| it.wait_with_output().expect("a child"));
-    programs.iter().copied().zip(outputs).collect()
+    names.zip(outputs).collect()
 }
 
 fn spawn(program: &str, address: &str) -> Child {
@@ -119,8 +110,7 @@ fn text(bytes: &[u8]) -> String {
 /// What the program's page says that it prints.
 fn promised(program: &str) -> String {
     let (name, language) = program.split_once('.').expect("an ending");
-    let page = root().join(format!("docs/recipes/{name}.md"));
-    let page = fs::read_to_string(page).expect("a page");
+    let page = read(format!("docs/recipes/{name}.md"));
     let command = match language {
         "py" => format!("$ python3 examples/recipes/{program} "),
         _ => format!("$ cargo run --quiet --example recipe-{name} "),
@@ -138,7 +128,7 @@ fn fails_open(program: &str) -> bool {
 /// Checks what programs print while the server fails. A guard answers as ever, only the number of
 /// its queries differs, and a feed goes on, only its repeats differ: what differs is the last line.
 /// The others may fail, but print nothing that is untrue.
-fn check(fault: &str, outputs: &[(&str, Output)]) {
+fn check(fault: &str, outputs: &[(String, Output)]) {
     for (program, output) in outputs {
         let (printed, errors) = (text(&output.stdout), text(&output.stderr));
         let promised = promised(program);
@@ -215,15 +205,15 @@ fn no_recipe_denies_what_exists_while_its_server_loads() {
 fn recipes_print_the_same_with_each_protocol_decoded_replies_and_what_a_missing_key_is() {
     let (server, mut db) = Server::with_sketches(&[]).with_client();
     for (options, missing) in OPTIONS.iter().zip(["empty", "error", "error", "empty"]) {
-        for program in PROGRAMS {
+        for program in programs() {
             db.run("FLUSHALL");
             // A tenant that has left has no filter, and is looked up.
             let missing = if program.starts_with("tenants") { "empty" } else { missing };
             db.run(&format!("CONFIG SET bf.missing-key {missing}"));
             let address = format!("redis://127.0.0.1:{}/{options}", server.port());
-            let (_, output) = run(&[program], &address).remove(0);
+            let (_, output) = run(&[&program], &address).remove(0);
             let errors = text(&output.stderr);
-            assert_eq!(text(&output.stdout), promised(program), "{program} {options}: {errors}");
+            assert_eq!(text(&output.stdout), promised(&program), "{program} {options}: {errors}");
         }
     }
 }
@@ -235,7 +225,7 @@ fn a_value_of_another_type_keeps_no_recipe_from_the_right_answer() {
     for key in FILTERS.iter().chain(&["row:42", "absent:42", "{ids}:lock", "example:feed:7"]) {
         db.run(&format!("LPUSH {key} value"));
     }
-    for program in PROGRAMS {
+    for program in programs() {
         let address = format!("redis://127.0.0.1:{}", server.port());
         check("another type", &run(&[program], &address));
     }

@@ -1,6 +1,6 @@
 //! The map of folders in CONTRIBUTING.md is that of the tree.
 
-use super::root;
+use super::{read, root};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -40,7 +40,7 @@ fn folders_in(folder: &str) -> impl Iterator<Item = String> {
 
 /// The paths in the first column of the map.
 fn rows() -> BTreeSet<String> {
-    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("a document");
+    let text = read("CONTRIBUTING.md");
     let map = text.split("\n## ").find(|section| section.starts_with("Layout\n"));
     let cells = map
         .expect("a section")

@@ -61,8 +61,7 @@ fn every_block_of_the_documents_does_what_it_shows_or_says_why_it_is_not_run() {
     let mut failures = String::new();
     for document in documents() {
         let desk = Desk::for_readers_of(&document);
-        let text = fs::read_to_string(root().join(&document)).expect("a document");
-        for block in blocks::of(&text) {
+        for block in blocks::of(&read(&document)) {
             if let Err(failure) = run(&block, &desk) {
                 failures += &format!("{document}:{}: {failure}\n{}\n", block.line, block.text);
             }
@@ -74,8 +73,8 @@ fn every_block_of_the_documents_does_what_it_shows_or_says_why_it_is_not_run() {
 #[test]
 fn the_python_of_the_readme_can_be_typed_twice() {
     let desk = Desk::for_readers_of("README.md");
-    let text = fs::read_to_string(root().join("README.md")).expect("a document");
-    let mut programs = blocks::of(&text).into_iter().filter(|block| block.language == "python");
+    let mut programs =
+        blocks::of(&read("README.md")).into_iter().filter(|block| block.language == "python");
     let program = programs.next().expect("an example");
     for time in ["first", "second"] {
         assert_eq!(desk.run_python(&program.text), Ok(()), "the {time} time");
@@ -96,7 +95,7 @@ fn links_and_make_targets_in_the_documents_exist() {
 #[test]
 fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved() {
     for document in documents::DOCUMENTS {
-        let text = fs::read_to_string(root().join(document)).expect("a document");
+        let text = read(document);
         let filled = documents::filled(document).expect("tables that exist");
         let stale = text.lines().zip(filled.lines()).find(|(now, then)| now != then);
         assert_eq!(stale, None, "{document}: make report would change it");
@@ -106,7 +105,6 @@ fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved()
 
 #[test]
 fn make_run_prints_the_first_commands_of_the_readme() {
-    let read = |path| fs::read_to_string(root().join(path)).expect("a file");
     let (banner, readme) = (read("scripts/run"), read("README.md"));
     let commands = banner.lines().map(str::trim).filter(|line| line.starts_with("BF."));
     let prompted = commands.map(|command| format!("> {command}\n"));
@@ -148,21 +146,28 @@ fn trimmed(text: &str) -> String {
 
 /// The README, how to contribute, and all of docs, as paths in the repository.
 fn documents() -> Vec<String> {
-    let mut found = vec!["CONTRIBUTING.md".to_owned(), "README.md".to_owned()];
-    let mut folders = vec!["docs".to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(root().join(&folder)).expect("a folder") {
-            let name = entry.expect("an entry").file_name();
-            let path = format!("{folder}/{}", name.to_string_lossy());
-            if root().join(&path).is_dir() {
-                folders.push(path);
-            } else if path.ends_with(".md") {
-                found.push(path);
-            }
-        }
-    }
+    let docs = files_below(&root().join("docs")).into_iter();
+    let docs = docs.map(|path| path.strip_prefix(root()).expect("below it").display().to_string());
+    let mut found: Vec<String> = docs.filter(|path| path.ends_with(".md")).collect();
+    found.extend(["CONTRIBUTING.md", "README.md"].map(str::to_owned));
     found.sort();
     found
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => files.extend(files_below(&path)),
+            false => files.push(path),
+        }
+    }
+    files
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(root().join(path)).expect("a file of the repository")
 }
 
 fn root() -> &'static Path {

@@ -1,10 +1,10 @@
 //! The documents as packages contain them.
 
-use super::root;
+use super::{files_below, root};
 use pulldown_cmark::{Event, Parser, Tag};
 use splitbloom_harness::Folder;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -44,16 +44,4 @@ fn links_of(document: &Path) -> Vec<String> {
     let links = links.filter(|link| !link.contains("://") && !link.starts_with("mailto:"));
     let files = links.filter_map(|link| Some(link.split('#').next()?.to_owned()));
     files.filter(|link| !link.is_empty()).collect()
-}
-
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => files.extend(files_below(&path)),
-            false => files.push(path),
-        }
-    }
-    files
 }

@@ -2,16 +2,15 @@
 //! for ports, folders and the path of the module; the doctor finds nothing to improve, and each
 //! user may do what the page says, and nothing else.
 
-use super::{blocks, root};
+use super::{blocks, read};
 use splitbloom_client::{Follower, Keys, Topology};
 use splitbloom_harness::{
-    eventually, module_path, patient, server_path, tool_path, Connection, Folder, Port,
+    eventually, module_path, patient, server_path, tool_path, Connection, Folder, Port, Process,
 };
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::Command;
 use std::time::Duration;
+use std::{fs, thread};
 
 /// More than a full synchronization takes, which begins after five seconds.
 const SOON: Duration = Duration::from_secs(60);
@@ -52,7 +51,7 @@ const COMMANDS: [(&str, &str); 24] = [
 
 /// A running process of the server under test, or a sentinel.
 struct Site {
-    process: Child,
+    process: Process,
     folder: Folder,
     port: Port,
 }
@@ -77,15 +76,15 @@ impl Site {
             _ => format!("{line}\n"),
         });
         fs::write(folder.configuration(), lines.collect::<String>()).expect("a file");
-        let process = launch(&folder);
+        let mode = text.contains("\nsentinel monitor ").then_some("--sentinel");
+        let process = Process::launch(&server_path(), &folder, mode);
         Site { process, folder, port }
     }
 
     /// Kills the process, and starts it with the same files.
     fn restart(&mut self) {
-        self.process.kill().expect("it runs");
-        self.process.wait().expect("it ends");
-        self.process = launch(&self.folder);
+        self.process.kill();
+        self.process = Process::launch(&server_path(), &self.folder, None);
         self.wait_until_it_answers();
     }
 
@@ -99,7 +98,7 @@ impl Site {
     }
 
     fn has_ended(&mut self) -> bool {
-        self.process.try_wait().expect("the status of a child").is_some()
+        self.process.end().is_some()
     }
 
     fn try_login(&self, user: &str, password: &str) -> Option<Connection> {
@@ -139,9 +138,6 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // An error means that it has ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
         if thread::panicking() {
             eprintln!(
                 "the log of the server on port {}:\n{}",
@@ -152,22 +148,11 @@ impl Drop for Site {
     }
 }
 
-fn launch(folder: &Folder) -> Child {
-    let configuration = folder.configuration();
-    let text = fs::read_to_string(&configuration).expect("a file");
-    let is_sentinel = text.contains("\nsentinel monitor ");
-    let log =
-        File::options().create(true).append(true).open(folder.path().join("log")).expect("a log");
-    let errors = log.try_clone().expect("a second handle");
-    let mut command = Command::new(server_path());
-    command.arg(configuration).args(is_sentinel.then_some("--sentinel")).stdin(Stdio::null());
-    command.stdout(log).stderr(errors).spawn().expect("the server")
-}
-
 /// A block of the page: of this section, counted from 0.
 fn block(heading: &str, number: usize) -> String {
-    let page = fs::read_to_string(root().join("docs/production.md")).expect("the page");
-    let found = blocks::of(&page).into_iter().filter(|block| block.heading == heading);
+    let found = blocks::of(&read("docs/production.md"))
+        .into_iter()
+        .filter(|block| block.heading == heading);
     found.map(|block| block.text).nth(number).expect("a block of the section")
 }
 
@@ -230,8 +215,7 @@ fn each_user_of_the_page_may_do_just_what_it_says() {
 fn the_monitor_may_run_the_script_of_the_exporter() {
     let site = Site::server("");
     fill(&site);
-    let script = root().join("packaging/monitoring/splitbloom.lua");
-    let script = fs::read_to_string(script).expect("the script");
+    let script = read("packaging/monitoring/splitbloom.lua");
     let reply = site.login("monitor").call(["EVAL", &script, "0"]);
     let names: BTreeSet<String> = reply.elements().iter().map(|word| word.text()).collect();
     for name in ["bf_lookups", "bf_filter_present:seen:k", "bf_filter_items:seen:k"] {
@@ -329,7 +313,7 @@ fn a_replica_that_lacks_an_item_exits_and_copies_everything_when_it_starts_again
 
 #[test]
 fn every_line_of_the_page_has_a_row_with_a_reason_and_a_link() {
-    let page = fs::read_to_string(root().join("docs/production.md")).expect("the page");
+    let page = read("docs/production.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" | "));
     let explained: Vec<&str> =
         rows.filter(|(_, why)| why.contains("](")).map(|(names, _)| names).collect();

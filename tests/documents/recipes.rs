@@ -1,6 +1,6 @@
 //! Each recipe has a page with a program in Python and one in Rust, short enough to be read.
 
-use super::root;
+use super::{read, root};
 use std::fs;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ fn what_a_program_rebuilds_none_of_its_adds_creates() {
 }
 
 /// The names of a folder's files with that extension, without it.
-fn files(folder: &str, extension: &str) -> Vec<String> {
+pub fn files(folder: &str, extension: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join(folder)).expect("a folder") {
         let name = entry.expect("an entry").file_name();
@@ -70,8 +70,4 @@ fn files(folder: &str, extension: &str) -> Vec<String> {
     }
     found.sort();
     found
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).expect("a file of the repository")
 }

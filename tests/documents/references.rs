@@ -1,15 +1,14 @@
 //! What documents refer to exists: files, headings of documents, targets of the Makefile,
 //! benchmarks.
 
-use crate::root;
+use crate::{read, root};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::fs;
 use std::path::Path;
 
 /// Each reference of the document that leads nowhere.
 pub fn broken(document: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join(document)).expect("a document");
-    let makefile = fs::read_to_string(root().join("Makefile")).expect("the Makefile");
+    let (text, makefile) = (read(document), read("Makefile"));
     let mut broken = Vec::new();
     let mut is_in_block = false;
     for event in Parser::new(&text) {

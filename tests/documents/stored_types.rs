@@ -3,31 +3,17 @@
 
 use super::blocks;
 use super::desk::Desk;
-use super::{documents, root};
+use super::{documents, files_below, read, root};
 use splitbloom_filter::StoredType;
 use splitbloom_harness::samples::OF_VALKEY_BLOOM;
 use std::fs;
-use std::path::PathBuf;
-
-/// Files outside the documents that may name a type.
-fn files_in(folder: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join(folder)).expect("a folder");
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => files.extend(files_in(path.to_str().expect("UTF-8"))),
-            false => files.push(path),
-        }
-    }
-    files
-}
 
 #[test]
 fn what_names_one_type_of_filters_names_all() {
     let names = StoredType::ALL.map(StoredType::name);
     let documents = documents().into_iter().map(|path| root().join(path));
-    let files = ["packaging", "examples"].into_iter().flat_map(files_in);
+    let folders = ["packaging", "examples"].into_iter();
+    let files = folders.flat_map(|folder| files_below(&root().join(folder)));
     let (mut incomplete, mut complete) = (Vec::new(), 0);
     for path in documents.chain(files) {
         let Ok(text) = fs::read_to_string(&path) else {
@@ -49,8 +35,7 @@ fn the_script_that_removes_the_filters_leaves_none() {
     let mut db = desk.server().connect();
     db.run_all(["BF.ADD bloom a", "CF.ADD counting a", "SET text a"]);
     OF_VALKEY_BLOOM[0].under("came").restore(&mut db);
-    let text = fs::read_to_string(root().join("docs/install.md")).expect("a document");
-    let blocks = blocks::of(&text);
+    let blocks = blocks::of(&read("docs/install.md"));
     let script = blocks.iter().find(|block| block.text.contains("UNLINK"));
     let script = &script.expect("the script").text;
     desk.run_shell(script).expect("it succeeds");

@@ -76,7 +76,7 @@ pub use paths::{
 pub use peer::peer;
 pub use port::Port;
 pub use primary::Primary;
-pub use process::{compile, write_script, Folder};
+pub use process::{compile, write_script, Folder, Process};
 pub use random::{splitmix64, trials, Random};
 pub use reply::Reply;
 pub use server::{Options, Server, APPEND_ONLY, OTHER_SETTINGS};

@@ -81,13 +81,13 @@ impl Drop for Folder {
 pub struct Process(Child);
 
 impl Process {
-    /// Starts a server. Its output is appended to the folder's log.
+    /// Starts a server, perhaps in another mode. Its output is appended to the folder's log.
     #[allow(unsafe_code, reason = "what the child does before it becomes the server")]
-    pub fn launch(executable: &Path, folder: &Folder) -> Process {
+    pub fn launch(executable: &Path, folder: &Folder, mode: Option<&str>) -> Process {
         let log = File::options().create(true).append(true).open(folder.path().join("log"));
         let log = log.expect("the log is writable");
         let mut command = Command::new(executable);
-        command.arg(folder.configuration()).current_dir(folder.path());
+        command.arg(folder.configuration()).args(mode).current_dir(folder.path());
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a second handle")).stderr(log);
         // A write beyond the limit on file sizes then fails, as on a full disk, instead of killing
         // the process.

@@ -134,7 +134,7 @@ impl Server {
             configuration += &format!("cluster-enabled yes\ncluster-port {bus_port}\n");
         }
         fs::write(folder.configuration(), configuration).expect("the folder is writable");
-        let mut process = Process::launch(&options.executable(), &folder);
+        let mut process = Process::launch(&options.executable(), &folder, None);
         if !comes_up(&mut process, port.number()) {
             return Err(folder.tail_of_log());
         }
@@ -298,7 +298,7 @@ impl Server {
     pub fn start_again(&mut self) {
         let log_before = self.log().len();
         eventually("the port is free again", || {
-            self.process = Process::launch(&self.options.executable(), &self.folder);
+            self.process = Process::launch(&self.options.executable(), &self.folder, None);
             let up = comes_up(&mut self.process, self.port.number());
             let log = self.log();
             // A saving child may briefly outlive its parent and keep the port.
@@ -312,7 +312,7 @@ impl Server {
     /// Starts a stopped server that must exit at once: its status, and what it logged.
     pub fn start_in_vain(&mut self) -> (Option<i32>, String) {
         let log_before = self.log().len();
-        self.process = Process::launch(&self.options.executable(), &self.folder);
+        self.process = Process::launch(&self.options.executable(), &self.folder, None);
         let mut end = None;
         eventually("the server exits", || {
             end = self.process.end();
