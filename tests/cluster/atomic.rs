@@ -78,12 +78,6 @@ fn slots_migrate_atomically_while_filters_change() {
     eventually("the source sends clients to the target", || is_moved(&from.line("EXISTS {m}")));
     writers.stop();
     let moved = writers.counts();
-    println!(
-        "{} items during the migration, {} and {} filters created",
-        moved.iter().sum::<u64>() - before.iter().sum::<u64>(),
-        created.seeded.len(),
-        created.by_adds.len()
-    );
     assert!(before.iter().zip(&moved).all(|(before, moved)| before < moved));
     assert!(!created.seeded.is_empty() && !created.by_adds.is_empty());
     repeat(&mut twin, &[0; BUSY.len()], &moved);

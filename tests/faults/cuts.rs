@@ -77,24 +77,16 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
         reader.join().expect("the reader got only valid replies")
     });
     writers.stop();
-    primary.wait_for(&replica);
+    primary.assert_equal(&replica);
     let copies = here.info_number("stats", "sync_full") as u64;
     assert!(copies > cuts / 2, "{copies} full copies for {cuts} cuts");
-    let mut there = replica.connect();
-    assert_eq!(here.digest_of_everything(), there.digest_of_everything());
     let counts = writers.counts();
-    assert_eq!(writers.missing(&mut here, &counts), 0);
-    assert_eq!(writers.missing(&mut there, &counts), 0);
+    for server in [&primary, &replica] {
+        assert_eq!(writers.missing(&mut server.connect(), &counts), 0);
+    }
     assert!(!replica.log().contains("CRITICAL"), "{}", replica.log());
     assert!(answers > 0, "the replica never answered a read");
-    println!(
-        "{sync}, {load}: {} cuts, {} full copies, {} continued, {} items acknowledged, 0 lost, \
-         {answers} reads, equal digests",
-        link.cuts(),
-        copies,
-        here.info("stats", "sync_partial_ok"),
-        writers.acknowledged()
-    );
+    println!("{copies} full copies, {} items acknowledged, 0 lost", writers.acknowledged());
 }
 
 /// Looks up items that the replica had from the start: it finds them or says that it is loading.
@@ -142,5 +134,4 @@ fn a_replica_resumes_from_the_backlog_after_a_cut() {
     assert_eq!(here.info("stats", "sync_full"), "1");
     assert_eq!(here.info_number("stats", "sync_partial_ok") as u64, cuts);
     assert_eq!(count_found(&mut replica.connect(), STABLE, 0..STABLE_ITEMS, item), STABLE_ITEMS);
-    println!("{cuts} cuts, all continued, {} items acknowledged", writers.acknowledged());
 }

@@ -79,19 +79,13 @@ impl Trio {
         }
         self.writers.resume(self.nodes[self.primary].port(), pace);
     }
-
-    fn sum(&self, name: &str) -> i64 {
-        let of = |node: &Server| node.connect().info_number("stats", name);
-        self.nodes.iter().map(of).sum()
-    }
 }
 
 #[test]
 fn manual_failovers_lose_nothing() {
     let pace = Pace { replicas: 0, ..PACE };
     let mut trio = Trio::start(pace);
-    let rounds = times(3, 30);
-    for _ in 0..rounds {
+    for _ in 0..times(3, 30) {
         trio.wait_for_items();
         let (from, [next, third]) = (trio.primary, trio.others());
         let port = trio.nodes[next].port();
@@ -106,12 +100,7 @@ fn manual_failovers_lose_nothing() {
         trio.wait_for_items();
         trio.check_all(pace);
     }
-    println!(
-        "{rounds} failovers, {} items acknowledged, 0 lost, {} continued, {} full copies",
-        trio.writers.acknowledged(),
-        trio.sum("sync_partial_ok"),
-        trio.sum("sync_full")
-    );
+    println!("{} items acknowledged, 0 lost", trio.writers.acknowledged());
 }
 
 #[test]
@@ -119,8 +108,7 @@ fn replicas_can_be_chained_and_unchained_while_items_arrive() {
     let pace = Pace { replicas: 0, ..PACE };
     let mut trio = Trio::start(pace);
     let link = Link::to(trio.nodes[0].port());
-    let rounds = times(3, 30);
-    for round in 0..rounds {
+    for round in 0..times(3, 30) {
         let [middle, last] = if round % 2 == 0 { [1, 2] } else { [2, 1] };
         trio.wait_for_items();
         trio.replicate(last, middle);
@@ -139,10 +127,5 @@ fn replicas_can_be_chained_and_unchained_while_items_arrive() {
         trio.replicate(last, 0);
         trio.check_all(pace);
     }
-    println!(
-        "{rounds} rounds, {} items acknowledged, 0 lost, {} continued, {} full copies",
-        trio.writers.acknowledged(),
-        trio.sum("sync_partial_ok"),
-        trio.sum("sync_full")
-    );
+    println!("{} items acknowledged, 0 lost", trio.writers.acknowledged());
 }

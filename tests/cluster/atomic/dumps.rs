@@ -68,7 +68,6 @@ pub fn damage_dumps(source: &Node, target: &Node, server: &Server) {
             assert_eq!(family.missing_items(&mut to, &key, 0..ITEMS), 0, "{key}");
         }
     }
-    println!("{named} of {} refused", KINDS * PLACES);
     assert!(named > KINDS * PLACES / 2, "{named}: {log}");
     assert_eq!(log.matches("== CRITICAL ==").count(), named);
 }

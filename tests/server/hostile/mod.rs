@@ -277,11 +277,9 @@ impl Tally {
 fn siege_of_mutants(attack: impl FnOnce(&mut Connection, &mut Tally)) {
     let mut tally = Tally::default();
     siege(|db| attack(db, &mut tally));
-    println!("{tally:?}");
     assert!(tally.refused > 0 && tally.works > 0, "all the same: {tally:?}");
 }
 
-/// The heap memory of the module.
 /// Deletes all keys and checks that their memory is returned.
 fn returns_all_memory(db: &mut Connection, baseline: i64) {
     db.run("FLUSHALL");
