@@ -13,19 +13,25 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Sends the command on a connection of its own, and waits until the server holds it.
-    fn on(server: &Server, db: Connection, line: &str) -> Waiting {
+    /// Asks what is new in `f` since a position, and waits until the server holds the question.
+    fn since(server: &Server, db: Connection, position: &str) -> Waiting {
         let mut waiting = Waiting { db, id: 0 };
         waiting.id = waiting.db.run("CLIENT ID").integer();
         let before = blocked(server);
-        waiting.db.send(line.split_whitespace());
+        waiting.db.send(format!("BF.CHANGES f {position} BLOCK 0").split(' '));
         eventually("the client waits", || blocked(server) > before);
         waiting
     }
 
-    fn for_news(server: &Server, key: &str, position: &str) -> Waiting {
-        let line = format!("BF.CHANGES {key} {position} BLOCK 0");
-        Waiting::on(server, server.connect(), &line)
+    /// On a connection of its own, from now on.
+    fn for_news(server: &Server) -> Waiting {
+        let now = position(&mut server.connect(), "f");
+        Waiting::since(server, server.connect(), &now)
+    }
+
+    /// Receives a reply with hashes of new items. Returns how many there are.
+    fn receive_news(&mut self) -> usize {
+        read(&self.db.receive()).1.expect("news").len()
     }
 
     /// Receives a reply that says that the filter must be fetched.
@@ -55,13 +61,8 @@ fn every_command_that_adds_a_new_item_wakes_those_who_wait() {
                 .into_iter()
                 .enumerate()
         {
-            let now = position(&mut db, "f");
-            let follower = match resp3 {
-                false => server.connect(),
-                true => server.connect_resp3(),
-            };
-            let line = format!("BF.CHANGES f {now} BLOCK 0");
-            let mut follower = Waiting::on(&server, follower, &line);
+            let client = if resp3 { server.connect_resp3() } else { server.connect() };
+            let mut follower = Waiting::since(&server, client, &position(&mut db, "f"));
             db.run("BF.ADD f a");
             db.run("BF.EXISTS f b");
             db.run("BF.ADD other b");
@@ -80,15 +81,13 @@ fn those_who_wait_get_all_of_a_transaction_or_script_at_once() {
     let (server, mut db) = Server::start().with_client();
     db.run("BF.RESERVE f 0.000001 100");
     db.run("BF.ADD f a");
-    let now = position(&mut db, "f");
-    let mut follower = Waiting::for_news(&server, "f", &now);
+    let mut follower = Waiting::for_news(&server);
     db.run_all(["MULTI", "BF.ADD f b", "BF.ADD f c", "BF.ADD f d", "EXEC"]);
-    let (now, hashes) = read(&follower.db.receive());
-    assert_eq!(hashes.expect("news").len(), 3);
-    let mut follower = Waiting::for_news(&server, "f", &now);
+    assert_eq!(follower.receive_news(), 3);
+    let mut follower = Waiting::for_news(&server);
     let script = "redis.call('BF.ADD', KEYS[1], 'e') redis.call('BF.ADD', KEYS[1], 'f')";
     db.call(["EVAL", script, "1", "f"]);
-    assert_eq!(read(&follower.db.receive()).1.expect("news").len(), 2);
+    assert_eq!(follower.receive_news(), 2);
 }
 
 #[test]
@@ -123,17 +122,16 @@ fn a_wait_ends_with_null_after_its_time() {
 fn client_unblock_ends_a_wait() {
     let (server, mut db) = Server::start().with_client();
     db.run("BF.ADD f a");
-    let now = position(&mut db, "f");
     for (how, reply) in
         [("", "_"), ("TIMEOUT", "_"), ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK")]
     {
-        let mut follower = Waiting::for_news(&server, "f", &now);
+        let mut follower = Waiting::for_news(&server);
         let line = format!("CLIENT UNBLOCK {} {how}", follower.id);
         assert_eq!(db.ask(&line), ":1");
         assert_eq!(follower.db.receive().to_string(), reply);
         assert_eq!(follower.db.ask("PING"), "+PONG");
     }
-    let follower = Waiting::for_news(&server, "f", &now);
+    let follower = Waiting::for_news(&server);
     db.run(&format!("CLIENT KILL ID {}", follower.id));
     eventually("nobody waits", || blocked(&server) == 0);
 }
@@ -147,11 +145,9 @@ fn a_user_that_loses_a_permission_while_it_waits_gets_no_news() {
         ["-bf.changes", "-@all", "resetkeys", "resetkeys %W~f", "+bf.changes ~f"].iter().enumerate()
     {
         db.run("ACL SETUSER follows on nopass ~f +@all");
-        let now = position(&mut db, "f");
         let mut client = server.connect();
         client.run("AUTH follows any");
-        let line = format!("BF.CHANGES f {now} BLOCK 0");
-        let mut follower = Waiting::on(&server, client, &line);
+        let mut follower = Waiting::since(&server, client, &position(&mut db, "f"));
         db.run(&format!("ACL SETUSER follows {rule}"));
         db.run(&format!("BF.ADD f {number}"));
         let reply = follower.db.receive();
@@ -215,7 +211,7 @@ fn those_who_wait_must_fetch_what_takes_the_key_or_learn_that_there_is_no_filter
         }
         let dump = db.dump("f");
         let now = position(&mut db, "f");
-        let mut follower = Waiting::for_news(&server, "f", &now);
+        let mut follower = Waiting::since(&server, server.connect(), &now);
         for line in lines.split("; ") {
             match line {
                 "RESTORE f" => assert_eq!(db.restore("f", &dump), "+OK"),
@@ -248,8 +244,7 @@ fn a_chunk_loaded_into_a_filter_must_be_fetched() {
     assert!(chunks.len() > 1);
     load_chunks(&mut db, "f", &chunks[..1]);
     for chunk in &chunks[1..] {
-        let now = position(&mut db, "f");
-        let mut follower = Waiting::for_news(&server, "f", &now);
+        let mut follower = Waiting::for_news(&server);
         load_chunks(&mut db, "f", std::slice::from_ref(chunk));
         follower.must_fetch();
     }
@@ -261,12 +256,11 @@ fn a_chunk_loaded_into_a_filter_must_be_fetched() {
 fn a_filter_that_the_server_loads_anew_must_be_fetched() {
     let primary = Server::start();
     let replica = primary.replica(&[]);
-    let (mut db, mut there) = (primary.connect(), replica.connect());
+    let mut db = primary.connect();
     db.run("BF.ADD f a");
     primary.wait_for(&replica);
-    let (here, now) = (position(&mut db, "f"), position(&mut there, "f"));
-    let mut follower = Waiting::for_news(&primary, "f", &here);
-    let mut follower_of_replica = Waiting::for_news(&replica, "f", &now);
+    let mut follower = Waiting::for_news(&primary);
+    let mut follower_of_replica = Waiting::for_news(&replica);
     db.run("DEBUG RELOAD");
     follower.must_fetch();
     // A new history, which only a full synchronization brings to the replica.
@@ -325,17 +319,15 @@ fn a_replica_serves_followers_of_its_own_and_goes_on_when_it_is_promoted() {
     let at_primary = position(&mut db, "f");
     assert_eq!(changes(&mut there, &format!("f {at_primary}")).1, None);
 
-    let now = position(&mut there, "f");
-    let mut waiting = Waiting::for_news(&replica, "f", &now);
+    let mut waiting = Waiting::for_news(&replica);
     db.run("BF.ADD f a");
-    assert_eq!(read(&waiting.db.receive()).1.expect("news").len(), 1);
+    assert_eq!(waiting.receive_news(), 1);
 
-    let now = position(&mut there, "f");
-    let mut waiting = Waiting::for_news(&replica, "f", &now);
+    let mut waiting = Waiting::for_news(&replica);
     there.run("REPLICAOF NO ONE");
     let new = add_items(&mut there, "f", 0..1000);
     assert!(new > 900);
-    assert!(!read(&waiting.db.receive()).1.expect("news").is_empty());
+    assert!(waiting.receive_news() > 0);
     follower.catch_up(&mut there, "f", "").expect("news");
     let missing = (0..1000).filter(|number| !follower.contains(&item(*number)));
     assert_eq!((missing.count(), follower.fetches), (0, 1));
@@ -346,8 +338,7 @@ fn a_primary_that_becomes_a_replica_turns_away_those_who_wait() {
     let (primary, other) = (Server::start(), Server::start());
     let mut db = other.connect();
     db.run("BF.ADD f a");
-    let now = position(&mut db, "f");
-    let mut follower = Waiting::for_news(&other, "f", &now);
+    let mut follower = Waiting::for_news(&other);
     db.run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
     let reply = follower.db.receive();
     assert!(reply.to_string().starts_with("-UNBLOCKED"), "{reply}");
