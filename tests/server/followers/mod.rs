@@ -23,15 +23,22 @@ fn at(port: u16) -> Vec<ConnectionInfo> {
 
 /// A follower of the key, through this port, which may not have a copy yet.
 fn following(port: u16, key: &str) -> Follower {
-    let follower = Follower::start(at(port), Topology::OneServer, Keys::One(key.as_bytes()));
-    follower.expect("a thread")
+    following_all(port, Keys::One(key.as_bytes()))
+}
+
+fn following_all(port: u16, keys: Keys) -> Follower {
+    Follower::start(at(port), Topology::OneServer, keys).expect("a thread")
 }
 
 /// A follower of the key, through this port.
 fn ready(port: u16, key: &str) -> Follower {
     let follower = following(port, key);
-    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    wait_for_a_copy(&follower);
     follower
+}
+
+fn wait_for_a_copy(follower: &Follower) {
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
 }
 
 fn has(follower: &Follower, number: u64) -> bool {
@@ -165,29 +172,27 @@ fn a_copy_goes_on_answering_while_the_server_is_gone_and_says_how_old_it_is() {
     assert_eq!(follower.status().fetches, 2, "another life of the server has other positions");
 }
 
-/// The keys of a partitioned filter, empty, on one server.
-fn partitioned(db: &mut Connection, partitions: Partitions) -> Keys<'static> {
+/// A partitioned filter, empty, on one server: how it is followed, and its keys.
+fn partitioned(db: &mut Connection, partitions: Partitions) -> (Keys<'static>, Vec<String>) {
     let name = Name::new(b"f").expect("no brace");
-    for partition in partitions.each() {
-        let key = name.key(partition);
-        db.call([b"BF.RESERVE".as_slice(), &key, b"0.0001", b"1000"]);
-    }
-    Keys::Partitioned(name, partitions)
+    let names = partitions.each().map(|partition| name.key(partition));
+    let names: Vec<String> = names.map(|key| String::from_utf8(key).expect("a text")).collect();
+    db.run_all(names.iter().map(|key| format!("BF.RESERVE {key} 0.0001 1000")));
+    (Keys::Partitioned(name, partitions), names)
 }
 
 #[test]
 fn a_server_holds_one_question_about_all_partitions() {
     let (server, mut db) = Server::start().with_client();
     let partitions = Partitions::new(64).expect("a power of two");
-    let keys = partitioned(&mut db, partitions);
+    let (keys, names) = partitioned(&mut db, partitions);
     for topology in [Topology::OneServer, Topology::Cluster] {
         let follower = Follower::start(at(server.port()), topology, keys).expect("a thread");
-        assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+        wait_for_a_copy(&follower);
         eventually("it waits", || db.info_number("clients", "blocked_clients") == 1);
-        let Keys::Partitioned(name, _) = keys else { unreachable!() };
         for number in 0..200 {
-            let key = name.key(partitions.of(&item(number)));
-            db.call([b"BF.ADD".as_slice(), &key, &item(number)]);
+            let partition = partitions.of(&item(number));
+            add_items(&mut db, &names[usize::from(partition)], number..number + 1);
         }
         eventually("all items are there", || has_all(&follower, 0..200));
         assert_eq!(follower.status().fetches, 64);
@@ -201,16 +206,15 @@ fn a_server_holds_one_question_about_all_partitions() {
 fn no_partition_is_fetched_while_one_is_missing() {
     let (server, mut db) = Server::start().with_client();
     let partitions = Partitions::new(16).expect("a power of two");
-    let keys = partitioned(&mut db, partitions);
-    let Keys::Partitioned(name, _) = keys else { unreachable!() };
-    let key = String::from_utf8(name.key(15)).expect("a text");
+    let (keys, names) = partitioned(&mut db, partitions);
+    let key = &names[15];
     db.run(&format!("RENAME {key} elsewhere"));
-    let follower = Follower::start(at(server.port()), Topology::OneServer, keys).expect("a thread");
+    let follower = following_all(server.port(), keys);
     eventually("it has asked", || matches!(follower.status().error, Some(Error::Missing(_))));
     thread::sleep(Duration::from_millis(300));
     assert_eq!(follower.status().fetches, 0);
     db.run(&format!("RENAME elsewhere {key}"));
-    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    wait_for_a_copy(&follower);
     // A filter that forgets cannot be followed, so its key counts as missing.
     db.run_all([&format!("DEL {key}"), &format!("BF.INSERT {key} WINDOW 60 ITEMS a")]);
     eventually("there is no answer", || follower.contains(b"a").is_none());
@@ -219,12 +223,11 @@ fn no_partition_is_fetched_while_one_is_missing() {
 #[test]
 fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
     let (server, mut db) = Server::start().with_client();
-    let keys = partitioned(&mut db, Partitions::new(4).expect("a power of two"));
-    let follower = Follower::start(at(server.port()), Topology::OneServer, keys).expect("a thread");
-    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
-    let Keys::Partitioned(name, partitions) = keys else { unreachable!() };
-    for partition in partitions.each() {
-        let key = String::from_utf8(name.key(partition)).expect("a text");
+    let partitions = Partitions::new(4).expect("a power of two");
+    let (keys, names) = partitioned(&mut db, partitions);
+    let follower = following_all(server.port(), keys);
+    wait_for_a_copy(&follower);
+    for (partition, key) in partitions.each().zip(&names) {
         db.run(&format!("RENAME {key} elsewhere"));
         eventually("there is no answer, and it names the key", || {
             let error = follower.status().error;
@@ -233,12 +236,12 @@ fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
         });
         assert_eq!(follower.contains_many(&[item(1)]), None);
         db.run(&format!("RENAME elsewhere {key}"));
-        assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+        wait_for_a_copy(&follower);
         // In one step, so that the old filter, and its journal, live on under another name.
         let mut numbers = (0..).filter(|number| partitions.of(&item(*number)) == partition);
         let number = numbers.next().expect("some item");
         db.run("BF.RESERVE next 0.0001 1000");
-        db.call([b"BF.ADD".as_slice(), b"next", &item(number)]);
+        add_items(&mut db, "next", number..number + 1);
         db.run_all(["MULTI", &format!("RENAME {key} old"), &format!("RENAME next {key}"), "EXEC"]);
         eventually("the new one is there", || has(&follower, number));
     }
@@ -249,17 +252,14 @@ fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
 #[test]
 fn partitions_are_followed_however_long_it_takes_to_fetch_them_all() {
     let (server, mut db) = Server::configured(&["bf.journal-idle-time 1"]).with_client();
-    let keys = partitioned(&mut db, Partitions::new(8).expect("a power of two"));
-    let Keys::Partitioned(name, partitions) = keys else { unreachable!() };
-    for partition in partitions.each() {
-        let key = String::from_utf8(name.key(partition)).expect("a text");
-        add_items(&mut db, &key, 0..30_000);
+    let (keys, names) = partitioned(&mut db, Partitions::new(8).expect("a power of two"));
+    for key in &names {
+        add_items(&mut db, key, 0..30_000);
     }
     // Some 100 KB each, at 16 KiB in 80 ms.
     let downwards = |_: &mut [u8]| thread::sleep(Duration::from_millis(80));
     let link = Link::changing(server.port(), |_| (), downwards);
-    let follower = Follower::start(at(link.port()), Topology::OneServer, keys).expect("a thread");
-    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    wait_for_a_copy(&following_all(link.port(), keys));
 }
 
 #[test]

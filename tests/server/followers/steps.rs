@@ -1,7 +1,7 @@
 //! What happens at each step of a fetch: a link stops before every command of the follower.
 
-use super::{at, SOON};
-use splitbloom_client::{Follower, Keys, Topology};
+use super::SOON;
+use splitbloom_client::Follower;
 use splitbloom_harness::{add_items, eventually, item, load_chunks, patient, scan_dump};
 use splitbloom_harness::{Connection, Link, Server};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -21,8 +21,8 @@ fn following(server: &Server, mut before: impl FnMut(usize) + Send + 'static) ->
         }
     };
     let link = Link::changing(server.port(), upwards, |_| ());
-    let follower = Follower::start(at(link.port()), Topology::OneServer, Keys::One(b"f"));
-    (link, follower.expect("a thread"))
+    let follower = super::following(link.port(), "f");
+    (link, follower)
 }
 
 fn denied(follower: &Follower, numbers: std::ops::Range<u64>) -> usize {
