@@ -2,8 +2,8 @@
 //! row. Arithmetic is in numbers that overflow nothing.
 
 use super::murmur::short_murmur;
-use super::number;
 use super::slices::Slices;
+use super::{must, number};
 use splitbloom_foundation::fields::{Field, Fields};
 use std::collections::BTreeMap;
 
@@ -47,9 +47,7 @@ impl Plain {
 
     /// Bytes of its counters, if it may be.
     fn bytes(&self, most: u64) -> Option<u64> {
-        if self.width == 0 || self.depth == 0 {
-            return None;
-        }
+        must(self.width > 0 && self.depth > 0)?;
         let bytes = self.width.checked_mul(self.depth)?.checked_mul(self.size);
         bytes.filter(|bytes| *bytes <= most)
     }
@@ -57,9 +55,7 @@ impl Plain {
     /// Puts counters, from number `first` on, unless one is too large.
     fn put(&mut self, first: u64, bytes: &[u8]) -> Option<()> {
         for (cell, counter) in (first..).zip(bytes.chunks(self.size as usize).map(number)) {
-            if counter > self.most() {
-                return None;
-            }
+            must(counter <= self.most())?;
             if counter != 0 {
                 self.counters.insert(cell, counter);
             }
@@ -77,16 +73,12 @@ impl Plain {
         plain.count = from.unsigned()?;
         if has_size {
             plain.size = from.unsigned()?;
-            if ![1, 2, 4, 8].contains(&plain.size) || plain.count > MAX_COUNT {
-                return None;
-            }
+            must([1, 2, 4, 8].contains(&plain.size) && plain.count <= MAX_COUNT)?;
         }
         plain.count = plain.count.min(MAX_COUNT);
         let bytes = plain.bytes(i64::MAX as u64)?;
         let string = from.string()?;
-        if string.as_ref().len() as u64 != bytes {
-            return None;
-        }
+        must(string.as_ref().len() as u64 == bytes)?;
         plain.put(0, string.as_ref())?;
         Some(plain)
     }
@@ -125,15 +117,11 @@ impl Plain {
         let mut least = 0;
         for _ in 0..from.unsigned()? {
             let index = from.unsigned()?;
-            if index < least || index >= bytes.div_ceil(SEGMENT) {
-                return None;
-            }
+            must((least..bytes.div_ceil(SEGMENT)).contains(&index))?;
             least = index + 1;
             let string = from.string()?;
             let len = SEGMENT.min(bytes - index * SEGMENT);
-            if string.as_ref().len() as u64 != len {
-                return None;
-            }
+            must(string.as_ref().len() as u64 == len)?;
             sketch.put(index * SEGMENT / self.size, string.as_ref())?;
         }
         Some(sketch)
@@ -203,9 +191,7 @@ impl PlainWindow {
         let empty = Plain::new(width, from.unsigned()?, size);
         let slices = Slices::new(from.unsigned()?, from.unsigned()?, from.unsigned()?)?;
         let bytes = empty.bytes(((512 << 20) - 3 * SEGMENT) / (slices.slices + 1))?;
-        if empty.depth > 1_024 {
-            return None;
-        }
+        must(empty.depth <= 1_024)?;
         let slices = slices.read(from, |from| empty.read_slice(bytes, from))?;
         Some(Self { empty, slices })
     }

@@ -1,6 +1,7 @@
 //! RedisBloom's cuckoo filters.
 
 use super::murmur::{long_murmur, short_murmur};
+use super::must;
 use super::stream::Stream;
 use splitbloom_foundation::fields::Fields;
 
@@ -26,9 +27,7 @@ impl Slots {
     /// The numbers in a sub-filter record, if its layout is one of slots.
     pub fn of_record(record: &[u8]) -> Option<Self> {
         let (layout, rest) = record.split_first()?;
-        if ![WIDE, NARROW].contains(layout) {
-            return None;
-        }
+        must([WIDE, NARROW].contains(layout))?;
         let [buckets, bucket_size, expansion, layers] = Stream(rest).numbers([8, 2, 2, 2]);
         Some(Self { buckets, bucket_size, expansion, layers, is_narrow: *layout == NARROW })
     }
@@ -50,9 +49,7 @@ impl Slots {
         let (mut sizes, mut buckets, mut slots) = (Vec::new(), u128::from(self.buckets), 0);
         for _ in 0..self.layers {
             slots += buckets * u128::from(self.bucket_size);
-            if slots > 1 << 44 {
-                return None;
-            }
+            must(slots <= 1 << 44)?;
             sizes.push(buckets as u64);
             buckets *= u128::from(self.expansion);
         }
@@ -116,32 +113,22 @@ pub struct Filter {
 impl Filter {
     /// From the fields of an encoding version.
     pub fn of_fields(version: u32, from: &mut impl Fields) -> Option<Self> {
-        if !(1..=4).contains(&version) {
-            return None;
-        }
+        must((1..=4).contains(&version))?;
         let (layers, buckets, _items) = (from.unsigned()?, from.unsigned()?, from.unsigned()?);
         let [deletes, bucket_size, iterations, expansion] = match version {
             4 => [from.unsigned()?, from.unsigned()?, from.unsigned()?, from.unsigned()?],
             _ => [0, 2, 20, 1],
         };
-        if bucket_size >= 65_536 || iterations >= 65_536 {
-            return None;
-        }
+        must(bucket_size < 65_536 && iterations < 65_536)?;
         // A bucket has as many slots as the low byte says.
         let bucket_size = bucket_size % 256;
         let slots = Slots { buckets, bucket_size, expansion, layers, is_narrow: version < 4 };
-        if !slots.is_good() {
-            return None;
-        }
+        must(slots.is_good())?;
         let mut bytes = Vec::new();
         for buckets in slots.sizes()? {
-            if version == 4 && from.unsigned()? != buckets {
-                return None;
-            }
+            must(version != 4 || from.unsigned()? == buckets)?;
             let of_layer = from.string()?;
-            if of_layer.as_ref().len() as u64 != buckets * bucket_size {
-                return None;
-            }
+            must(of_layer.as_ref().len() as u64 == buckets * bucket_size)?;
             bytes.extend(of_layer.as_ref());
         }
         Some(Self { slots, bytes, deletes })

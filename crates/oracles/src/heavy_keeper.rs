@@ -2,8 +2,8 @@
 //! alone: buckets in a map, a list that is scanned, powers that are multiplied out.
 
 use super::murmur::short_murmur;
-use super::number;
 use super::slices::Slices;
+use super::{must, number};
 use splitbloom_foundation::fields::Fields;
 use std::collections::BTreeMap;
 
@@ -94,9 +94,7 @@ impl Plain {
         let mut plain = Self { shape, buckets: BTreeMap::new(), places: Vec::new() };
         let buckets = from.string()?;
         let len = u128::from(plain.shape.width) * u128::from(plain.shape.depth) * 8;
-        if buckets.as_ref().len() as u128 != len {
-            return None;
-        }
+        must(buckets.as_ref().len() as u128 == len)?;
         for (place, bucket) in (0..).zip(buckets.as_ref().chunks(8)) {
             let bucket = (number(&bucket[..4]), number(&bucket[4..]));
             if bucket != (0, 0) {
@@ -104,18 +102,14 @@ impl Plain {
             }
         }
         let places = from.string()?;
-        if places.as_ref().len() as u128 != u128::from(plain.shape.k) * 24 {
-            return None;
-        }
+        must(places.as_ref().len() as u128 == u128::from(plain.shape.k) * 24)?;
         for place in places.as_ref().chunks(24) {
             let (fingerprint, count) = (number(&place[..4]), number(&place[16..20]));
             let item = from.string()?;
             let item = item.as_ref().strip_suffix(&[0])?;
             let is_none = item.is_empty() && fingerprint == 0 && count == 0;
             let found = !is_none && fingerprint == self::fingerprint(item);
-            if found && plain.lists(item) {
-                return None;
-            }
+            must(!found || !plain.lists(item))?;
             let item = (!is_none).then(|| item.to_vec());
             plain.places.push(Place { count, item, found });
         }
@@ -254,13 +248,9 @@ impl PlainWindow {
         // Only splitbloom writes these, so the limits are those of new ones.
         let slices = window.slices;
         let buckets = (shape.width * shape.depth).saturating_mul(slices + 1);
-        if buckets > 1 << 25 || shape.depth > 256 || shape.decay == 0.0 {
-            return None;
-        }
+        must(buckets <= 1 << 25 && shape.depth <= 256 && shape.decay != 0.0)?;
         let lookups = shape.k * (slices + 1) * (slices + 1);
-        if lookups.saturating_mul(shape.depth + 2) > 1 << 22 {
-            return None;
-        }
+        must(lookups.saturating_mul(shape.depth + 2) <= 1 << 22)?;
         let slices = window.read(from, |from| Some(Plain::of_fields(shape.clone(), from)?.0))?;
         Some(Self { slices, generator, shape })
     }

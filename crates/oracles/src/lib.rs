@@ -33,6 +33,11 @@ pub fn written<const N: usize>(widths: [usize; N], numbers: [u64; N]) -> Vec<u8>
     widths.iter().zip(&numbers).flat_map(|(width, bytes)| &bytes[..*width]).copied().collect()
 }
 
+/// Nothing, for a reader to end with, unless this holds.
+fn must(hold: bool) -> Option<()> {
+    hold.then_some(())
+}
+
 /// A little-endian number.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))

@@ -5,7 +5,7 @@ use super::layers::{Description, Layers};
 use super::murmur::{long_murmur, short_murmur, SEED};
 use super::plain_reader::LN_2;
 use super::stream::Stream;
-use super::written;
+use super::{must, written};
 use splitbloom_foundation::fields::{Field, Fields};
 use std::collections::BTreeMap;
 
@@ -63,11 +63,15 @@ impl Layer {
         Description { entries, error_rate, hashes, bits_per_item, bits, n2, items }
     }
 
-    /// Old filters have 0 bits, and mean 2^n2.
-    fn fill_in_bits(&mut self) {
-        if self.bits == 0 && self.n2 < 64 {
-            self.bits = 1 << self.n2;
+    /// Without bits that are set. Old filters have 0 bits, and mean 2^n2.
+    fn described(mut layer: Description) -> Option<Self> {
+        if layer.bits == 0 && layer.n2 < 64 {
+            layer.bits = 1 << layer.n2;
         }
+        must(layer.is_good())?;
+        let Description { entries, error_rate, hashes, bits_per_item, bits, n2, items } = layer;
+        let (arrays, blocks) = (Arrays::Words, BTreeMap::new());
+        Some(Self { entries, error_rate, hashes, bits_per_item, bits, n2, items, arrays, blocks })
     }
 
     fn stored_bits(&self) -> u64 {
@@ -219,43 +223,25 @@ impl Filter {
 
     /// From the fields of an encoding version.
     pub fn of_fields(version: u32, mut from: Stream<'_>) -> Option<Self> {
-        if version > 4 {
-            return None;
-        }
+        must(version <= 4)?;
         let items = from.unsigned()?;
         let num_layers = from.unsigned()?;
         let options = if version >= 2 { from.unsigned()? } else { 0 };
         let growth = if version >= 4 { from.unsigned()? } else { 2 };
         let mut filter = Self { options, growth, layers: Vec::new() };
         for _ in 0..num_layers {
-            let mut layer = Layer {
-                entries: from.unsigned()?,
-                error_rate: from.double()?,
-                hashes: from.unsigned()?,
-                bits_per_item: from.double()?,
-                bits: 0,
-                n2: 0,
-                items: 0,
-                arrays: Arrays::Words,
-                blocks: BTreeMap::new(),
+            let (entries, error_rate) = (from.unsigned()?, from.double()?);
+            let (hashes, bits_per_item) = (from.unsigned()?, from.double()?);
+            let (bits, n2) = match version {
+                0 => ((entries as f64 * bits_per_item) as u64, 0),
+                _ => (from.unsigned()?, from.unsigned()?),
             };
-            if version >= 1 {
-                layer.bits = from.unsigned()?;
-                layer.n2 = from.unsigned()?;
-            } else {
-                layer.bits = (layer.entries as f64 * layer.bits_per_item) as u64;
-            }
-            layer.fill_in_bits();
-            if !layer.description().is_good() {
-                return None;
-            }
+            let read =
+                Description { entries, error_rate, hashes, bits_per_item, bits, n2, items: 0 };
+            let mut layer = Layer::described(read)?;
             let array = from.string()?;
-            let len = array.len() as u64;
-            let least = layer.bits.div_ceil(8);
-            let most = 8 * layer.bits.div_ceil(64);
-            if !(least..=most).contains(&len) {
-                return None;
-            }
+            let (least, most) = (layer.num_bytes(), 8 * layer.bits.div_ceil(64));
+            must((least..=most).contains(&(array.len() as u64)))?;
             layer.put(0, array);
             layer.items = from.unsigned()?;
             filter.layers.push(layer);
@@ -278,7 +264,7 @@ impl Filter {
         for _ in 0..num_layers {
             let (bytes, bits, items) = (field(8)?, field(8)?, field(8)?);
             let (error_rate, bits_per_item) = (field(8)?, field(8)?);
-            let mut layer = Layer {
+            let layer = Layer::described(Description {
                 error_rate: f64::from_bits(error_rate),
                 bits_per_item: f64::from_bits(bits_per_item),
                 hashes: field(4)?,
@@ -286,13 +272,8 @@ impl Filter {
                 n2: field(1)?,
                 bits,
                 items,
-                arrays: Arrays::Words,
-                blocks: BTreeMap::new(),
-            };
-            layer.fill_in_bits();
-            if !layer.description().is_good() || bytes != layer.num_bytes() {
-                return None;
-            }
+            })?;
+            must(bytes == layer.num_bytes())?;
             filter.layers.push(layer);
         }
         (from.0.is_empty() && filter.is_good(items)).then_some(filter)

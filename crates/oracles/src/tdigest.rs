@@ -1,5 +1,6 @@
 //! Saved t-digests.
 
+use super::must;
 use splitbloom_foundation::fields::Fields;
 
 /// RedisBloom's capacity is this many nodes for each unit of the compression, and ten.
@@ -24,18 +25,12 @@ impl Saved {
         let [weight, unmerged_weight] = [fields.double()?, fields.double()?];
         // Its capacity is an `int`.
         let most = (i32::MAX as u64 - 10) / NODES_PER_COMPRESSION;
-        if !(1.0..=most as f64).contains(&compression) || compression.fract() != 0.0 {
-            return None;
-        }
-        let is_other = capacity != NODES_PER_COMPRESSION * compression as u64 + 10;
-        let is_over = merged > capacity || passes > i64::MAX as u64;
-        if is_other || is_over || unmerged != 0 || unmerged_weight != 0.0 {
-            return None;
-        }
+        must((1.0..=most as f64).contains(&compression) && compression.fract() == 0.0)?;
+        must(capacity == NODES_PER_COMPRESSION * compression as u64 + 10)?;
+        must(merged <= capacity && passes <= i64::MAX as u64)?;
+        must(unmerged == 0 && unmerged_weight == 0.0)?;
         let ends = if merged == 0 { (f64::MAX, f64::MIN) } else { (min, max) };
-        if (min, max) != ends || !min.is_finite() || !max.is_finite() {
-            return None;
-        }
+        must((min, max) == ends && min.is_finite() && max.is_finite())?;
         let mut list = || (0..merged).map(|_| fields.double()).collect::<Option<Vec<f64>>>();
         let (mut means, weights) = (list()?, list()?);
         for mean in &mut means {
@@ -50,11 +45,8 @@ impl Saved {
         let are_within = means.iter().all(|mean| (min..=max).contains(mean));
         let is_in_order = means.windows(2).all(|two| two[0] <= two[1]);
         let is_sum = (sum as f64 - weight).abs() <= slack && sum <= MAX_WEIGHT.into();
+        must(are_whole && are_within && is_in_order && is_sum)?;
         let nodes = means.into_iter().zip(weights).collect();
-        (are_whole && are_within && is_in_order && is_sum).then_some(Self {
-            compression: compression as u64,
-            passes,
-            nodes,
-        })
+        Some(Self { compression: compression as u64, passes, nodes })
     }
 }

@@ -1,6 +1,7 @@
 //! A file of the tool: the frame around the chunks of one filter.
 
 use super::{Frame, END, MAX_CHUNK_BYTES};
+use crate::must;
 use crate::stream::Stream;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -18,9 +19,7 @@ pub fn chunks_of_file(file: &[u8]) -> Option<Vec<&[u8]>> {
         }
         let chunk = rest.take(len).filter(|_| len <= MAX_CHUNK_BYTES)?;
         let frame = Frame::read(chunk)?;
-        if frame.start != due || frame.next <= due || frame.next > END {
-            return None;
-        }
+        must(frame.start == due && frame.next > due && frame.next <= END)?;
         due = frame.next;
         is_complete = frame.records.0.ends_with(b"\x04\0\0\0\0\0\0\0\0\0\0\0\0");
         chunks.push(chunk);

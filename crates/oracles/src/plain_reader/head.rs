@@ -2,8 +2,9 @@
 
 use crate::stream::Stream;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Head {
+    #[default]
     Filter,
     CountingFilter,
     Foreign,
@@ -11,37 +12,32 @@ pub enum Head {
 }
 
 impl Head {
-    pub fn of_kind(kind: u8) -> Option<Self> {
-        match kind {
-            1 => Some(Self::Filter),
-            8 => Some(Self::CountingFilter),
-            10 => Some(Self::Foreign),
-            9 => Some(Self::WindowedFilter),
-            _ => None,
+    /// The kind of the record, its bytes, the most sub-filters, and bytes of the header of each,
+    /// from the layout kind on.
+    fn numbers(self) -> (u8, usize, usize, usize) {
+        match self {
+            Self::Filter => (1, 29, 1, 49),
+            Self::CountingFilter => (8, 31, 1, 15),
+            Self::WindowedFilter => (9, 35, 0, 0),
+            Self::Foreign => (10, 17, usize::MAX, 46),
         }
+    }
+
+    pub fn of_kind(kind: u8) -> Option<Self> {
+        let all = [Self::Filter, Self::CountingFilter, Self::WindowedFilter, Self::Foreign];
+        all.into_iter().find(|head| head.numbers().0 == kind)
     }
 
     /// Bytes of the record with which these bytes begin.
     pub fn num_bytes(self, record: &[u8]) -> usize {
-        match self {
-            Self::Filter => 29,
-            Self::CountingFilter => 31,
-            Self::WindowedFilter => 35,
-            // With keys, if the highest bit of the options is set.
-            Self::Foreign => match record.get(12) {
-                Some(128..) => 17 + 32,
-                _ => 17,
-            },
-        }
+        // With keys, if the highest bit of the options is set.
+        let has_keys = self == Self::Foreign && record.get(12) >= Some(&128);
+        self.numbers().1 + if has_keys { 32 } else { 0 }
     }
 
     /// The most sub-filters.
     pub fn most_sub_filters(self) -> usize {
-        match self {
-            Self::Filter | Self::CountingFilter => 1,
-            Self::WindowedFilter => 0,
-            Self::Foreign => usize::MAX,
-        }
+        self.numbers().2
     }
 
     pub fn is_good(self, record: &[u8]) -> bool {
@@ -83,12 +79,7 @@ impl Head {
 
     /// Bytes of the header of its sub-filters, from the layout kind on.
     pub fn sub_filter_bytes(self) -> usize {
-        match self {
-            Self::Filter => 49,
-            Self::CountingFilter => 15,
-            Self::WindowedFilter => 0,
-            Self::Foreign => 46,
-        }
+        self.numbers().3
     }
 
     /// Whether a table behind `sub_filters` of them may have the error rate `rate`.

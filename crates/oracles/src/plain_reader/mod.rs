@@ -13,7 +13,7 @@ pub use head::Head;
 use super::cuckoo::Slots;
 use super::layers::Description;
 use super::stream::Stream;
-use super::written;
+use super::{must, written};
 use page::Page;
 use state::State;
 use std::collections::BTreeMap;
@@ -63,23 +63,19 @@ struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     fn read(chunk: &'a [u8]) -> Option<Self> {
-        if chunk.len() > MAX_CHUNK_BYTES {
-            return None;
-        }
+        must(chunk.len() <= MAX_CHUNK_BYTES)?;
         let (body, checksum) = chunk.split_last_chunk::<CHECKSUM_BYTES>()?;
         let mut rest = Stream(body);
         let (magic, version) = (rest.take(3)?, rest.number(1)?);
         let (start, next) = (rest.number(8)?, rest.number(8)?);
-        if version != VERSION.into() || rest.take(FILLER_BYTES)? != filler() {
-            return None;
-        }
-        let frame = Self { start, next, identity: rest.number(8)?, records: rest };
-        (magic == MAGIC && *checksum == xxh3_64(body).to_le_bytes()).then_some(frame)
+        must(version == VERSION.into() && rest.take(FILLER_BYTES)? == filler())?;
+        must(magic == MAGIC && *checksum == xxh3_64(body).to_le_bytes())?;
+        Some(Self { start, next, identity: rest.number(8)?, records: rest })
     }
 }
 
 /// The contents of the chunks of a chain so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
     /// What it is a filter of.
     kind: Head,
@@ -145,9 +141,7 @@ impl SubFilter {
         while !sparse.0.is_empty() {
             let at = sparse.number(2)? as usize;
             let data = sparse.take(sub_bitmap)?;
-            if at < first {
-                return None;
-            }
+            must(at >= first)?;
             whole.get_mut(at * sub_bitmap..)?.get_mut(..sub_bitmap)?.copy_from_slice(data);
             first = at + 1;
         }
@@ -205,15 +199,7 @@ impl SubFilter {
 impl Chain {
     /// Before the first chunk.
     pub fn of(kind: Head) -> Self {
-        Self {
-            kind,
-            head: Vec::new(),
-            sub_filters: Vec::new(),
-            table: None,
-            removed: 0,
-            state: None,
-            loading: None,
-        }
+        Self { kind, ..Self::default() }
     }
 
     /// Takes the next chunk, if it is valid and due. Returns whether it was.
@@ -226,15 +212,11 @@ impl Chain {
         if self.head.is_empty() {
             let len = self.kind.num_bytes(rest.0);
             self.head = rest.take(len)?.to_vec();
-            if start != 0 || !self.kind.is_good(&self.head) {
-                return None;
-            }
-        } else if start == 0 || self.loading.map(|(due, _)| due) != Some(start) {
-            return None;
+            must(start == 0 && self.kind.is_good(&self.head))?;
+        } else {
+            must(start != 0 && self.loading.is_some_and(|(due, _)| due == start))?;
         }
-        if identity != xxh3_64(&self.head) {
-            return None;
-        }
+        must(identity == xxh3_64(&self.head))?;
 
         let came_before = self.loading.map_or(0, |(_, sub_filters)| sub_filters);
         let mut came = came_before;
@@ -244,27 +226,18 @@ impl Chain {
         let first_path = start.saturating_sub(TABLE) << PATH_SHIFT;
         let (mut run, mut end_of_table) = (Run::default(), None);
         while !rest.0.is_empty() {
-            if end.is_some() {
-                return None;
-            }
+            must(end.is_none())?;
             match (rest.number(1)?, &mut self.table) {
                 (2, None) if came < self.kind.most_sub_filters() => {
                     let len = self.kind.sub_filter_bytes();
-                    if rest.number(4)? != came as u64 {
-                        return None;
-                    }
+                    must(rest.number(4)? == came as u64)?;
                     let header = rest.take(len)?.to_vec();
-                    let is_good = match self.kind {
+                    must(match self.kind {
                         Head::Filter => is_good_sub_filter(&header),
                         Head::Foreign => is_good_layer(&header),
                         Head::WindowedFilter => false,
-                        Head::CountingFilter => {
-                            Slots::of_record(&header).is_some_and(Slots::is_good)
-                        }
-                    };
-                    if !is_good {
-                        return None;
-                    }
+                        Head::CountingFilter => Slots::of_record(&header)?.is_good(),
+                    })?;
                     came += 1;
                     self.sub_filters.push(SubFilter { header, segments: BTreeMap::new() });
                 }
@@ -278,20 +251,15 @@ impl Chain {
                         3 => data.to_vec(),
                         _ => sub_filter.whole(Stream(data), segment_bytes)?,
                     };
-                    if whole.len() != segment_bytes || last_segment >= Some((index, segment)) {
-                        return None;
-                    }
+                    must(whole.len() == segment_bytes && last_segment < Some((index, segment)))?;
                     last_segment = Some((index, segment));
                     sub_filter.take(segment, &whole);
                 }
                 (5, None) if grown.is_empty() => {
                     let error_rate = f64::from_bits(rest.number(8)?);
                     let payload_bits = self.kind.payload_bits(&self.head);
-                    if !self.kind.is_table_rate(&self.head, came, error_rate)
-                        || rest.number(1)? != payload_bits
-                    {
-                        return None;
-                    }
+                    must(self.kind.is_table_rate(&self.head, came, error_rate))?;
+                    must(rest.number(1)? == payload_bits)?;
                     self.table = Some(Table::new(error_rate, payload_bits));
                 }
                 (11, Some(_)) if run.is_empty() && state.is_none() => {
@@ -307,9 +275,7 @@ impl Chain {
                 (7, Some(_)) if end_of_table.is_none() => {
                     end_of_table = Some(rest.number(8)?);
                     self.removed = rest.number(8)?;
-                    if matches!(self.kind, Head::Filter | Head::Foreign) && self.removed != 0 {
-                        return None;
-                    }
+                    must(self.removed == 0 || !matches!(self.kind, Head::Filter | Head::Foreign))?;
                 }
                 (4, _) => end = Some((rest.number(8)?, rest.number(4)? as usize)),
                 _ => return None,
@@ -320,17 +286,11 @@ impl Chain {
             None if next <= TABLE || next == END => {}
             Some(table) if !run.is_empty() => {
                 let due = table_next.map_or(END, |path| TABLE + (path >> PATH_SHIFT));
-                if next != due || end_of_table.is_some() != (due == END) {
-                    return None;
-                }
+                must(next == due && end_of_table.is_some() == (due == END))?;
                 let came = run.payloads();
-                if state.as_ref().is_some_and(|said| !said.is_swept(&run)) {
-                    return None;
-                }
+                must(state.as_ref().is_none_or(|said| said.is_swept(&run)))?;
                 table.take(run, end_of_table)?;
-                if state.is_some() != (self.kind == Head::WindowedFilter) {
-                    return None;
-                }
+                must(state.is_some() == (self.kind == Head::WindowedFilter))?;
                 if let Some(said) = state.take() {
                     let state = said.after(self.state.as_ref(), &came, table, end_of_table)?;
                     table.items = state.items();

@@ -1,5 +1,6 @@
 //! A page of a table: [A page](../../../../docs/format.md#a-page).
 
+use crate::must;
 use crate::stream::Stream;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,16 +76,12 @@ impl Page {
     pub fn read(page: &[u8], payload_bits: u64) -> Option<Self> {
         let mut rest = Stream(page);
         let [depth, kind] = [rest.number(1)?, rest.number(1)?];
-        if depth > 51 {
-            return None;
-        }
+        must(depth <= 51)?;
         let read = match kind {
             EMPTY | SATURATED => {
                 let is_saturated = kind == SATURATED;
                 let payload = if is_saturated { rest.number(1)? } else { 0 };
-                if payload >= 1 << payload_bits {
-                    return None;
-                }
+                must(payload < 1 << payload_bits)?;
                 Self { is_saturated, payload, bytes: page.to_vec(), ..Self::empty(depth as u32) }
             }
             ENTRIES => Self::with_entries(depth, &mut rest, page, payload_bits)?,
@@ -106,22 +103,14 @@ impl Page {
         let (bucket_bits, slot_bits, lines) = (field(1)?, field(1)?, field(1)?);
         let (entries, counters) = (field(2)?, field(2)?);
         let longest = (bucket_bits + slot_bits).checked_sub(1)?;
-        let is_good = (1..=11).contains(&bucket_bits)
-            && (2..=57 - payload_bits).contains(&slot_bits)
-            && longest <= 59
-            && depth + longest <= 64
-            && (1..=4_024).contains(&entries);
-        if !is_good {
-            return None;
-        }
+        must((1..=11).contains(&bucket_bits) && (2..=57 - payload_bits).contains(&slot_bits))?;
+        must(longest <= 59 && depth + longest <= 64 && (1..=4_024).contains(&entries))?;
         let buckets = 1u64 << bucket_bits;
         let whole_bits = slot_bits + payload_bits;
         let packed_bits = buckets + entries + entries * whole_bits;
         let packed = rest.take(packed_bits.div_ceil(8) as usize)?;
         let bit = |n: u64| u64::from(packed[n as usize / 8] >> (n % 8) & 1);
-        if (packed_bits..packed.len() as u64 * 8).any(|n| bit(n) == 1) {
-            return None;
-        }
+        must((packed_bits..packed.len() as u64 * 8).all(|n| bit(n) == 0))?;
 
         let (mut marks, mut own) = (Vec::new(), vec![0; buckets as usize]);
         let mut bucket = 0;
@@ -131,41 +120,31 @@ impl Page {
                 continue;
             }
             let first = buckets + entries + marks.len() as u64 * whole_bits;
-            if bucket >= buckets || marks.len() as u64 == entries {
-                return None;
-            }
+            must(bucket < buckets && marks.len() as u64 != entries)?;
             let whole = (0..whole_bits).fold(0, |slot, i| slot | bit(first + i) << i);
             let slot = whole >> payload_bits;
             let payload = whole - (slot << payload_bits);
-            if slot == 0 {
-                return None;
-            }
+            must(slot != 0)?;
             own[bucket as usize] += 1;
             let mark = bucket << (64 - bucket_bits) | slot << (64 - bucket_bits - slot_bits);
             marks.push(mark + payload);
         }
         let is_in_order = marks.is_sorted() && marks.windows(4).all(|same| same[0] != same[3]);
-        if bucket != buckets || !is_in_order {
-            return None;
-        }
+        must(bucket == buckets && is_in_order)?;
 
         let mut surplus = Vec::new();
         for _ in 0..counters {
             let (mark, copies) = (rest.number(8)?, rest.number(4)?);
             let is_full = marks.iter().filter(|there| **there == mark).count() == 3;
             let is_next = surplus.last().is_none_or(|(last, _)| *last < mark);
-            if copies == 0 || !is_full || !is_next {
-                return None;
-            }
+            must(copies != 0 && is_full && is_next)?;
             surplus.push((mark, copies));
         }
         let memory = 256 + 64 * lines + 8 * entries + 16 * counters;
         let without_filler = page.len() - rest.0.len();
         let len = without_filler.max(memory.div_ceil(18) as usize);
         let lines_of_entries = lines.checked_sub(counters.div_ceil(4))?;
-        if page.len() != len || lines > 128 || !fit(&own, lines_of_entries, whole_bits) {
-            return None;
-        }
+        must(page.len() == len && lines <= 128 && fit(&own, lines_of_entries, whole_bits))?;
         let (depth, bytes) = (depth as u32, page.to_vec());
         Some(Self { depth, bytes, marks, surplus, ..Self::default() })
     }

@@ -2,7 +2,7 @@
 
 use super::table::{Run, Table};
 use crate::stream::Stream;
-use crate::written;
+use crate::{must, written};
 use std::collections::BTreeMap;
 
 const NONE: u64 = 255;
@@ -88,20 +88,15 @@ impl State {
         items: Option<u64>,
     ) -> Option<Self> {
         let known = self.used() | self.dead;
-        if came.keys().any(|payload| known >> payload & 1 == 0)
-            || items.is_some_and(|items| items != self.items())
-        {
-            return None;
-        }
+        must(came.keys().all(|payload| known >> payload & 1 == 1))?;
+        must(items.is_none_or(|items| items == self.items()))?;
         for (payload, items_there) in &mut self.slices {
             let slices = before.into_iter().flat_map(|before| &before.slices);
             let earlier = slices.filter(|(other, _)| other == payload && *other != NONE);
             let entries = earlier.map(|(_, items)| items).sum::<u64>()
                 + came.get(payload).copied().unwrap_or(0);
             let is_more = *items_there > entries && table.is_counted();
-            if is_more && items.is_some() && before.is_none() {
-                return None;
-            }
+            must(!is_more || items.is_none() || before.is_some())?;
             if *payload != NONE && (items.is_none() || is_more) {
                 *items_there = entries.min(MOST_ITEMS);
             }

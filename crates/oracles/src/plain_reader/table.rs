@@ -1,6 +1,7 @@
 //! A table: its pages, which come in runs, and empty ones in the place of those still to come.
 
 use super::page::Page;
+use crate::must;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -103,9 +104,7 @@ impl Table {
     fn make_room(&mut self, path: u64, depth: u32) -> Option<()> {
         let (mut start, page) = self.page(path);
         let empty_depth = page.depth;
-        if !page.is_empty() || empty_depth > depth {
-            return None;
-        }
+        must(page.is_empty() && empty_depth <= depth)?;
         self.pages.remove(&start);
         for depth in empty_depth + 1..=depth {
             let second = start | 1 << (64 - depth);
