@@ -1,6 +1,6 @@
 //! Kept inputs that somebody has changed, and tests of readers with these and any bytes.
 
-use super::kept::{inputs, Target};
+use super::kept::{inputs, targets, Target};
 use super::*;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -32,16 +32,8 @@ fn one_changed(inputs: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Those of the targets that read one value, each with its folder.
-const READERS: [Target; 7] = [
-    ("cms", cms::cms),
-    ("cuckoo", cuckoo::cuckoo),
-    ("decode", decode::decode),
-    ("foreign", foreign::foreign),
-    ("tdigest", tdigest::tdigest),
-    ("topk", topk::topk),
-    ("valkey", valkey::valkey),
-];
+/// Those of the targets that read one value.
+const READERS: [Target; 7] = targets!(cms cuckoo decode foreign tdigest topk valkey);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]

@@ -3,8 +3,8 @@
 
 use super::chains::{self, aimed, chain_of, TWICE};
 use super::fuzzed::{add_absent, head};
-use super::laws::{decoded, encoded};
 use super::loaded::Loaded;
+use super::runner::again;
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::filter::{Adding, Filter, Growth, SizeLimit, Window};
@@ -23,40 +23,25 @@ struct Step {
     then: Then,
 }
 
+/// A byte of the chunk is changed, the chunk is cut to this length, or a byte is appended; and the
+/// checksum is corrected, unless a byte is flipped.
 #[derive(Arbitrary, Debug)]
 enum Fault {
     None,
-    /// A byte is changed, and the checksum corrected.
-    Forged {
-        at: u16,
-        change: u8,
-    },
-    /// A byte is changed.
-    Flipped {
-        at: u16,
-        change: u8,
-    },
-    /// The chunk is cut to this length, and the checksum corrected.
-    Cut {
-        len: u16,
-    },
-    /// A byte is appended, and the checksum corrected.
-    Longer {
-        by: u8,
-    },
+    Forged { at: u16, change: u8 },
+    Flipped { at: u16, change: u8 },
+    Cut { len: u16 },
+    Longer { by: u8 },
 }
 
+/// A copy replaces the original, which is deleted.
 #[derive(Arbitrary, Debug)]
 enum Then {
     Nothing,
     Delete,
     SaveAndLoad,
-    /// The copy replaces the original, which is deleted.
     Copy,
-    Add {
-        first: u8,
-        number: u8,
-    },
+    Add { first: u8, number: u8 },
 }
 
 /// A filter whose chunks are loaded.
@@ -88,13 +73,10 @@ fn take(steps: &[Step], donors: &[Donor]) {
         let was_there = loaded.filter().is_some();
         let given = faulty(&chunks[chunk], &step.fault);
         if loaded.take(&given) {
-            let goes_on = match whole {
-                Some((of, taken)) => {
-                    given == chunks[chunk] && (of == donor || taken == 0) && taken == chunk
-                }
-                None => false,
+            let goes_on = |(of, taken)| {
+                given == chunks[chunk] && (of == donor || taken == 0) && taken == chunk
             };
-            whole = goes_on.then_some((donor, chunk + 1));
+            whole = whole.is_some_and(goes_on).then_some((donor, chunk + 1));
         } else {
             let is_due = given == chunks[chunk] && chunk == 0 && !was_there;
             assert!(!is_due, "a good first chunk was refused");
@@ -114,22 +96,18 @@ fn take(steps: &[Step], donors: &[Donor]) {
 fn faulty(chunk: &[u8], fault: &Fault) -> Vec<u8> {
     let mut bytes = chunk.to_vec();
     match *fault {
-        Fault::None => bytes,
-        Fault::Flipped { at, change } => {
+        Fault::None => {}
+        Fault::Flipped { at, change } | Fault::Forged { at, change } => {
             let at = usize::from(at) % bytes.len();
             bytes[at] ^= change;
-            bytes
         }
-        Fault::Forged { at, change } => {
-            let at = usize::from(at) % bytes.len();
-            bytes[at] ^= change;
-            sealed(&bytes)
-        }
-        Fault::Cut { len } => sealed(&bytes[..usize::from(len) % bytes.len()]),
-        Fault::Longer { by } => {
-            bytes.push(by);
-            sealed(&bytes)
-        }
+        Fault::Cut { len } => bytes.truncate(usize::from(len) % bytes.len()),
+        Fault::Longer { by } => bytes.push(by),
+    }
+    if let Fault::Flipped { .. } = fault {
+        bytes
+    } else {
+        sealed(&bytes)
     }
 }
 
@@ -146,18 +124,10 @@ fn and_then(
     let Some(filter) = loaded.filter() else {
         return whole;
     };
-    match *then {
-        Then::Nothing | Then::Delete => whole,
-        Then::SaveAndLoad => {
-            let again = decoded(&encoded(filter));
-            loaded.replace(again);
-            whole
-        }
-        Then::Copy => {
-            let copy = filter.try_clone().unwrap();
-            loaded.replace(copy);
-            whole
-        }
+    let (other, whole) = match *then {
+        Then::Nothing | Then::Delete => return whole,
+        Then::SaveAndLoad => (again(filter), whole),
+        Then::Copy => (filter.try_clone().unwrap(), whole),
         Then::Add { first, number } => {
             let limit = SizeLimit::Bytes(1 << 20);
             for item in (0..number).map(|i| [first, i]) {
@@ -165,11 +135,11 @@ fn and_then(
                     assert!(filter.contains(&item));
                 }
             }
-            let copy = filter.try_clone().unwrap();
-            loaded.replace(copy);
-            None
+            (filter.try_clone().unwrap(), None)
         }
-    }
+    };
+    loaded.replace(other);
+    whole
 }
 
 /// Filters of each kind, created once.

@@ -22,20 +22,12 @@ pub fn counting(bytes: &[u8]) {
     run::<Multiset>(bytes);
 }
 
+/// `Adding`: from now on copies are added, or only what is absent.
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// From now on copies are added, or only what is absent.
-    Adding {
-        are_copies: bool,
-    },
-    RemoveMany {
-        first: u16,
-        number: u16,
-    },
-    RemoveWithShortMemory {
-        item: u16,
-        refused_from: u16,
-    },
+    Adding { are_copies: bool },
+    RemoveMany { first: u16, number: u16 },
+    RemoveWithShortMemory { item: u16, refused_from: u16 },
 }
 
 /// The copies of items that a filter must contain.

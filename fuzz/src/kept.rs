@@ -5,24 +5,16 @@ use super::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A name, which is that of the module, the function and the folder; and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 14] = [
-    ("chunks", chunks::chunks),
-    ("cms", cms::cms),
-    ("counting", counting::counting),
-    ("cuckoo", cuckoo::cuckoo),
-    ("decode", decode::decode),
-    ("file", file::file),
-    ("foreign", foreign::foreign),
-    ("operations", operations::operations),
-    ("options", options::options),
-    ("packing", packing::packing),
-    ("tdigest", tdigest::tdigest),
-    ("topk", topk::topk),
-    ("valkey", valkey::valkey),
-    ("windowed", windowed::windowed),
-];
+macro_rules! targets {
+    ($($name:ident)*) => { [$((stringify!($name), $name::$name)),*] };
+}
+pub(crate) use targets;
+
+const TARGETS: [Target; 14] = targets!(chunks cms counting cuckoo decode file foreign operations
+    options packing tdigest topk valkey windowed);
 
 /// The inputs in a folder of `kept` whose names begin so.
 pub fn inputs(folder: &str, prefix: &str) -> Vec<Vec<u8>> {

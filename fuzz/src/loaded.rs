@@ -117,12 +117,7 @@ mod tests {
     use splitbloom_oracles::written;
     use xxhash_rust::xxh3::xxh3_64;
 
-    /// The only chunk of a filter with these records.
-    fn only_chunk(records: &[u8]) -> Vec<u8> {
-        chunk_of(&written([1, 8, 8, 8, 4], [1, 7, 0.01f64.to_bits(), 1, 1]), records)
-    }
-
-    /// The same, with this head record.
+    /// The only chunk of a filter, of its head record and others.
     fn chunk_of(filter: &[u8], records: &[u8]) -> Vec<u8> {
         let (start, end) = (start_of_chunk(0, END), written([1, 8, 4, 8], [4, 0, 0, 0]));
         let hash = xxh3_64(filter).to_le_bytes();
@@ -142,11 +137,10 @@ mod tests {
         layers.collect()
     }
 
-    /// The most that is kept for a byte.
-    fn kept(records: &[u8]) -> f64 {
-        let chunk = only_chunk(records);
-        let mut loaded = Loaded::of(Head::Filter);
-        assert!(loaded.take(&chunk));
+    /// What is kept for a byte of a chunk.
+    fn kept(head: Head, chunk: &[u8]) -> f64 {
+        let mut loaded = Loaded::of(head);
+        assert!(loaded.take(chunk));
         loaded.bytes_kept as f64 / chunk.len() as f64
     }
 
@@ -155,9 +149,7 @@ mod tests {
         // One more than a power of two, so that vectors that double have just doubled.
         for layers in [1, 33, 1025, 4097] {
             let chunk = chunk_of(&written([1, 8, 8], [10, 0, 0]), &heaviest_layers(layers));
-            let mut loaded = Loaded::of(Head::Foreign);
-            assert!(loaded.take(&chunk));
-            let kept = loaded.bytes_kept as f64 / chunk.len() as f64;
+            let kept = kept(Head::Foreign, &chunk);
             assert!(layers < 1000 || kept > 8.0);
         }
     }
@@ -179,6 +171,8 @@ mod tests {
 
     #[test]
     fn a_byte_of_a_sparse_segment_takes_no_more_memory_than_is_said() {
+        let head = written([1, 8, 8, 8, 4], [1, 7, 0.01f64.to_bits(), 1, 1]);
+        let kept = |records: &[u8]| kept(Head::Filter, &chunk_of(&head, records));
         for distance in [1, 2, 64, 65, 1 << 16, 1 << 19] {
             for (number, lines) in [(400, 1), (400, 2), (200, 30), (100, 60), (100, 120)] {
                 assert!(kept(&sparse_segments(number, distance, lines)) < 6.0);

@@ -73,7 +73,7 @@ fn assert_goes_on(mut digest: TDigest, numbers: &[f64]) {
 
     let sum = copy.weight() + digest.weight();
     let merged = copy.merge(&digest);
-    assert_eq!(merged, if sum > MAX_WEIGHT { Err(AddError::TooHeavy) } else { Ok(()) });
+    assert_eq!(merged, fits(sum));
     if merged.is_ok() {
         assert_is_weight(copy.weight(), sum);
         assert_eq!([copy.min(), copy.max()], [digest.min(), digest.max()]);
@@ -88,15 +88,14 @@ fn assert_is_weight(weight: u64, sum: u64) {
 }
 
 fn expected(weight: u64, numbers: &[f64]) -> Result<(), AddError> {
-    if !numbers.iter().all(|number| number.is_finite()) {
-        return Err(AddError::NotFinite);
+    match numbers.iter().all(|number| number.is_finite()) {
+        true => fits(weight + numbers.len() as u64),
+        false => Err(AddError::NotFinite),
     }
-    let sum = weight + numbers.len() as u64;
-    if sum > MAX_WEIGHT {
-        Err(AddError::TooHeavy)
-    } else {
-        Ok(())
-    }
+}
+
+fn fits(weight: u64) -> Result<(), AddError> {
+    (weight <= MAX_WEIGHT).then_some(()).ok_or(AddError::TooHeavy)
 }
 
 /// The nodes are in order, within the smallest and the largest number. Quantiles and ranks rise, up

@@ -29,16 +29,12 @@ struct Start {
     time: u32,
 }
 
+/// `Wait`: thousandths of the window pass.
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// So many thousandths of the window pass.
-    Wait {
-        thousandths: u16,
-    },
+    Wait { thousandths: u16 },
     Sweep,
-    SweepWithShortMemory {
-        refused_from: u16,
-    },
+    SweepWithShortMemory { refused_from: u16 },
 }
 
 /// When the items came that a filter may contain.
