@@ -1,13 +1,14 @@
 //! The link between primary and replica is cut at random points of the stream, during a full
 //! synchronization and after it, while items arrive.
 
+use crate::loading::read;
 use crate::times;
 use splitbloom_harness::{
-    count_found, eventually, item, Connection, Family, Link, Pace, Random, Reply, Server, SetAtEnd,
+    count_found, eventually, item, Connection, Family, Link, Pace, Random, Server, SetAtEnd,
     Specimens, Writers,
 };
 use std::fs;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
@@ -92,23 +93,15 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
 /// Looks up items that the replica had from the start: it finds them or says that it is loading.
 /// Returns how many times it found them.
 fn read_stable_items(db: &mut Connection, is_over: &AtomicBool) -> u64 {
-    let answers = AtomicU64::new(0);
-    let question = || {
-        let head = [b"BF.MEXISTS".to_vec(), STABLE.as_bytes().to_vec()];
-        head.into_iter().chain((0..STABLE_ITEMS).map(item))
-    };
+    let mut answers = 0;
     while !is_over.load(SeqCst) {
-        match db.call(question()) {
-            Reply::Error(text) => assert!(text.starts_with("LOADING "), "{text}"),
-            found => {
-                let found = found.elements().iter().filter(|one| one.integer() == 1).count();
-                assert_eq!(found as u64, STABLE_ITEMS);
-                answers.fetch_add(1, SeqCst);
-            }
+        if let Some(found) = read(db, (Family::Bloom, STABLE), STABLE_ITEMS) {
+            assert_eq!(found, STABLE_ITEMS);
+            answers += 1;
         }
         sleep(Duration::from_millis(5));
     }
-    answers.into_inner()
+    answers
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Followers of a filter, while memory is refused and commands panic. A follower that is up to date
 //! has what the server has, or it must fetch the filter.
 
-use crate::server_with_failpoints;
+use crate::{server_with_failpoints, with_blocks};
 use splitbloom_harness::follower::{changes, position, Follower};
 use splitbloom_harness::{add_items, eventually, item, Server};
 
@@ -20,12 +20,12 @@ fn a_journal_without_memory_ends_and_the_add_succeeds() {
 
     // The filter has its memory. A further piece of the journal has 4 KiB.
     db.run("CONFIG SET bf.inject-refusal-from 4096");
-    db.run("CONFIG SET bf.inject-refusal 0");
-    assert_eq!(add_items(&mut db, "k", 300..400), 100);
-    assert_eq!(changes(&mut db, &format!("k {begin}")).1, None);
-    let refused = "-ERR Insufficient memory to follow filter";
-    assert_eq!(db.ask("BF.CHANGES other 0"), refused);
-    db.run(&format!("CONFIG SET bf.inject-refusal {}", i64::MAX));
+    with_blocks(&mut db, 0, |db| {
+        assert_eq!(add_items(db, "k", 300..400), 100);
+        assert_eq!(changes(db, &format!("k {begin}")).1, None);
+        let refused = "-ERR Insufficient memory to follow filter";
+        assert_eq!(db.ask("BF.CHANGES other 0"), refused);
+    });
     assert_eq!(changes(&mut db, &format!("k {begin}")).1, None);
 }
 

@@ -21,10 +21,10 @@ fn fill(db: &mut Connection) {
 /// One filter of each family.
 const READ: [(Family, &str); 2] = [(Family::Bloom, "k2"), (Family::Counting, "k3")];
 
-/// How many items the filter has, or nothing while the server is loading.
-fn read(db: &mut Connection, family: Family, key: &str) -> Option<u64> {
+/// How many of these items the filter has, or nothing while the server is loading.
+pub fn read(db: &mut Connection, (family, key): (Family, &str), items: u64) -> Option<u64> {
     let head = family.looking_up(key);
-    match db.call(head.into_iter().chain((0..ITEMS).map(item))) {
+    match db.call(head.into_iter().chain((0..items).map(item))) {
         Reply::Error(text) => {
             assert!(text.starts_with("LOADING "), "{text}");
             None
@@ -61,7 +61,7 @@ fn ask_while_loading(ask: impl Fn(&mut Connection) -> u64 + Sync) -> Server {
 #[test]
 fn a_loading_server_refuses_commands_and_then_answers_correctly() {
     ask_while_loading(|db| {
-        let found = READ.map(|(family, key)| read(db, family, key));
+        let found = READ.map(|filter| read(db, filter, ITEMS));
         assert!(found.iter().flatten().all(|found| *found == ITEMS), "{found:?}");
         for write in ["BF.ADD k2 item:0", "CF.ADDNX k3 item:0"] {
             let reply = db.ask(write);
@@ -104,7 +104,7 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     eventually("the replica is loading", || is_loading(&mut there));
     let mut reads = 0;
     loop {
-        let found = READ.map(|(family, key)| read(&mut there, family, key));
+        let found = READ.map(|filter| read(&mut there, filter, ITEMS));
         let digests = READ.map(|(_, key)| there.digest(key));
         // A client gets its errors, though the server is loading.
         let error = there.ask("BF.INFO missing");

@@ -22,7 +22,7 @@ mod threads;
 mod topology;
 mod windows;
 
-use splitbloom_harness::{Options, Server};
+use splitbloom_harness::{Connection, Options, Server};
 use std::env;
 use std::path::PathBuf;
 
@@ -41,6 +41,14 @@ fn faulty_module() -> PathBuf {
     let module =
         module.expect("SPLITBLOOM_FAULTY_MODULE is the path of a build with injected-faults");
     PathBuf::from(module)
+}
+
+/// Does something while the allocator of the module for filters refuses further blocks than these.
+fn with_blocks<T>(db: &mut Connection, blocks: u64, act: impl FnOnce(&mut Connection) -> T) -> T {
+    db.run(&format!("CONFIG SET bf.inject-refusal {blocks}"));
+    let done = act(db);
+    db.run(&format!("CONFIG SET bf.inject-refusal {}", i64::MAX));
+    done
 }
 
 /// How many times to repeat: `long` with `SPLITBLOOM_FAULTS=long`, otherwise `short`.

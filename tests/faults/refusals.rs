@@ -2,7 +2,7 @@
 //! and the address space of a running server is limited. Tests that fail each single allocation in
 //! turn are in `crates/filter/tests/short_memory.rs`.
 
-use crate::server_with_failpoints;
+use crate::{server_with_failpoints, with_blocks};
 use splitbloom_harness::{
     add_items, address_space, eventually, item, limit, missing_items, packed, words, Connection,
     Family, Reply, Resource, Server, APPEND_ONLY,
@@ -54,10 +54,6 @@ fn servers_short_of_memory() -> (Server, Server) {
     (primary, replica)
 }
 
-fn allow_large_blocks(db: &mut Connection, blocks: i64) {
-    db.run(&format!("CONFIG SET bf.inject-refusal {blocks}"));
-}
-
 #[test]
 fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
     const BLOCKS: u64 = 30;
@@ -77,14 +73,11 @@ fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
         let before = db.line(&format!("BF.CARD {key}")).integer();
         if is_packed {
             // It needs memory for the reply first.
-            allow_large_blocks(&mut db, 0);
-            let refused = db.call(&command).to_string();
+            let refused = with_blocks(&mut db, 0, |db| db.call(&command)).to_string();
             assert!(refused.starts_with("-ERR Insufficient memory to "), "{refused}");
             assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before);
         }
-        allow_large_blocks(&mut db, BLOCKS as i64);
-        let reply = db.call(&command);
-        allow_large_blocks(&mut db, i64::MAX);
+        let reply = with_blocks(&mut db, BLOCKS, |db| db.call(&command));
         let (last, answers) = reply.elements().split_last().expect("at least one reply");
         assert_eq!(last.to_string(), NO_MEMORY, "{head}");
         let (kept, new) = match (is_packed, answers) {
@@ -116,10 +109,10 @@ fn a_replica_that_has_no_memory_for_some_items_says_which_filter_lacks_them() {
     there.run("CONFIG SET bf.inject-refusal-from 1");
     let commands = ["BF.MADD huge a b c", "CF.INSERT counting ITEMS a b c"];
     for (refused, command) in (1..).zip(commands) {
-        allow_large_blocks(&mut there, 0);
-        here.run(command);
-        primary.wait_for(&replica);
-        allow_large_blocks(&mut there, i64::MAX);
+        with_blocks(&mut there, 0, |_| {
+            here.run(command);
+            primary.wait_for(&replica);
+        });
         assert_eq!(there.info_number("bf", "bf_replays_refused"), refused);
         let key = command.split(' ').nth(1).expect("a key");
         let line = replica.logged(&format!("key \"{key}\""));
@@ -139,10 +132,10 @@ fn a_union_that_finds_no_memory_changes_nothing() {
     add_items(&mut db, "other", 300..600);
     let digest = db.digest("one");
     for blocks in [0, 1, 3] {
-        allow_large_blocks(&mut db, blocks);
-        assert_eq!(db.ask("BF.MERGE one 1 other"), NO_MEMORY, "{blocks}");
-        assert_eq!(db.ask("BF.MERGE new 2 one other"), NO_MEMORY, "{blocks}");
-        allow_large_blocks(&mut db, i64::MAX);
+        for command in ["BF.MERGE one 1 other", "BF.MERGE new 2 one other"] {
+            let reply = with_blocks(&mut db, blocks, |db| db.ask(command));
+            assert_eq!(reply, NO_MEMORY, "{blocks}");
+        }
         assert_eq!(db.digest("one"), digest, "{blocks}");
         assert_eq!(db.ask("EXISTS new"), ":0", "{blocks}");
     }
@@ -174,9 +167,7 @@ fn a_key_comes_from_another_or_not_whichever_block_is_refused() {
     for (donor, command) in commands {
         let mut refused = 0;
         loop {
-            allow_large_blocks(&mut db, refused);
-            let reply = db.call(command.clone());
-            allow_large_blocks(&mut db, i64::MAX);
+            let reply = with_blocks(&mut db, refused, |db| db.call(&command));
             if !reply.is_error() {
                 break;
             }

@@ -1,15 +1,11 @@
 //! Tables where memory runs short, those of counting filters and those of Bloom filters: each item
 //! is added or refused, whichever block is missing, and a replica gets those that were added.
 
-use crate::server_with_failpoints;
+use crate::{server_with_failpoints, with_blocks};
 use splitbloom_harness::{item, words, Connection, Family, Reply};
 
 /// Blocks of the table: lines of 64 bytes, up to pages of 8 KiB, and arrays of slots.
 const BLOCKS_FROM: u64 = 64;
-
-fn allow_blocks(db: &mut Connection, blocks: u64) {
-    db.run(&format!("CONFIG SET bf.inject-refusal {blocks}"));
-}
 
 /// The items of these replies that were added.
 fn added(db: &mut Connection, command: &str, items: std::ops::Range<u64>) -> Vec<u64> {
@@ -33,9 +29,8 @@ fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicat
         let first = round as u64 * ITEMS;
         db.run(&from);
         // The words, the answers, and then some of the blocks of the table.
-        allow_blocks(&mut db, 4 + round as u64);
-        let kept = added(&mut db, command, first..first + ITEMS);
-        allow_blocks(&mut db, i64::MAX as u64);
+        let kept =
+            with_blocks(&mut db, 4 + round as u64, |db| added(db, command, first..first + ITEMS));
         assert!(!kept.is_empty() && (kept.len() as u64) < ITEMS, "{}", kept.len());
         gaps += kept.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
         for number in kept {
@@ -55,15 +50,15 @@ fn a_deletion_that_finds_no_memory_changes_nothing() {
     db.run("COPY k copy");
     let before = [db.digest("k"), db.digest("copy")];
     db.run(&format!("CONFIG SET bf.inject-refusal-from {BLOCKS_FROM}"));
-    allow_blocks(&mut db, 0);
+    let refused = "-ERR Insufficient memory to delete item";
     for key in ["k", "copy"] {
-        let refused = "-ERR Insufficient memory to delete item";
-        assert_eq!(db.ask(&format!("CF.DEL {key} a")), refused);
-        assert_eq!(db.ask(&format!("CF.DEL {key} z")), ":0");
-        let packed = db.ask(&format!("CF.PACKDEL {key} FIXED 1 zab"));
-        assert_eq!(packed, format!("[:1, :0, {refused}]"));
+        with_blocks(&mut db, 0, |db| {
+            assert_eq!(db.ask(&format!("CF.DEL {key} a")), refused);
+            assert_eq!(db.ask(&format!("CF.DEL {key} z")), ":0");
+            let packed = db.ask(&format!("CF.PACKDEL {key} FIXED 1 zab"));
+            assert_eq!(packed, format!("[:1, :0, {refused}]"));
+        });
     }
-    allow_blocks(&mut db, i64::MAX as u64);
     assert_eq!([db.digest("k"), db.digest("copy")], before);
     assert_eq!(db.ask("CF.DEL k a"), ":1");
     assert_eq!(db.digest("copy"), before[1]);
@@ -80,9 +75,8 @@ fn a_batch_for_a_bloom_filter_stops_where_its_table_finds_no_memory() {
     for round in 0..12 {
         for key in ["table", "both"] {
             let items = (round * ITEMS..(round + 1) * ITEMS).map(item);
-            allow_blocks(&mut db, 20 + round);
-            let reply = db.call(Family::Bloom.adding(key).into_iter().chain(items));
-            allow_blocks(&mut db, i64::MAX as u64);
+            let command = Family::Bloom.adding(key).into_iter().chain(items);
+            let reply = with_blocks(&mut db, 20 + round, |db| db.call(command));
             let (last, answers) = reply.elements().split_last().expect("at least one answer");
             assert_eq!(last.to_string(), "-ERR Insufficient memory to add item", "{key}");
             assert!(!answers.iter().any(Reply::is_error) && !answers.is_empty());
@@ -114,9 +108,8 @@ fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() 
             let before = (exists == ":1").then(|| db.digest("l"));
             // The first blocks, and those in the midst of the pages.
             for blocks in [0, 1, 2, 3, 5, 50] {
-                allow_blocks(&mut db, blocks);
-                let refused = family.load(&mut db, "l", *iterator, bytes);
-                allow_blocks(&mut db, i64::MAX as u64);
+                let load = |db: &mut Connection| family.load(db, "l", *iterator, bytes);
+                let refused = with_blocks(&mut db, blocks, load);
                 assert_eq!(refused, "-ERR Insufficient memory to create filter", "{blocks}");
                 assert_eq!(db.ask("EXISTS l"), exists);
                 let after = (exists == ":1").then(|| db.digest("l"));
@@ -127,18 +120,16 @@ fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() 
         assert_eq!(db.digest("l"), db.digest("k"));
         db.run("DEL l");
         for blocks in [0, 1, 10, 100] {
-            allow_blocks(&mut db, blocks);
-            let restored = db.restore("l", &payload);
-            allow_blocks(&mut db, i64::MAX as u64);
+            let restored = with_blocks(&mut db, blocks, |db| db.restore("l", &payload));
             assert!(restored.starts_with('-'), "{blocks}");
         }
         assert_eq!(db.bytes_held(), held, "{reserve}");
-        allow_blocks(&mut db, 0);
-        assert_eq!(db.dump("k"), payload);
-        let dump = format!("{} k 0", family.command("SCANDUMP"));
-        assert_eq!(db.ask(&dump), "-ERR Insufficient memory to dump filter");
-        assert_eq!(db.ask("SAVE"), "+OK");
-        allow_blocks(&mut db, i64::MAX as u64);
+        with_blocks(&mut db, 0, |db| {
+            assert_eq!(db.dump("k"), payload);
+            let dump = family.command("SCANDUMP k 0");
+            assert_eq!(db.ask(&dump), "-ERR Insufficient memory to dump filter");
+            assert_eq!(db.ask("SAVE"), "+OK");
+        });
         db.run("DEBUG RELOAD NOSAVE");
         primary.assert_equal(&replica);
         db.run("FLUSHALL");

@@ -154,7 +154,7 @@ fn the_example_of_a_configuration_file_has_every_setting_with_its_default() {
     };
     let mut lines: Vec<String> = lines
         .filter(is_setting)
-        .map(|(name, value)| format!(" {} {value}", spellings(&plain, name)[0]))
+        .map(|(name, value)| format!(" {} {value}", plain.dialect().spelled(name)))
         .collect();
     lines.sort();
     let names = |lines: &[String]| {
@@ -176,7 +176,7 @@ fn the_documents_list_every_setting_with_its_default() {
         let (names, defaults) = (cells[1].split(", "), cells[3].split(", "));
         for (name, default) in names.map(|name| name.trim_matches('`')).zip(defaults) {
             let default = default.split(' ').next().expect("a word");
-            listed.push(format!(" {} {default}", spellings(&server, name)[0]));
+            listed.push(format!(" {} {default}", server.dialect().spelled(name)));
         }
     }
     listed.sort();
@@ -202,14 +202,11 @@ const EDITS: [(&str, &str, &str); 13] = [
 
 /// The spellings of a setting's name that the server knows. CONFIG REWRITE writes the first.
 pub fn spellings(server: &Server, name: &str) -> Vec<String> {
+    let mut spellings = vec![server.dialect().spelled(name)];
     if server.dialect().has_unprefixed_settings() {
-        return vec![name.to_owned(), name.replacen('.', "-", 1)];
+        spellings.push(name.replacen('.', "-", 1));
     }
-    match name.split_once('.') {
-        Some(("cf", own)) => vec![format!("bf.cf-{own}")],
-        Some(("cms", own)) => vec![format!("sketch.cms-{own}")],
-        _ => vec![name.to_owned()],
-    }
+    spellings
 }
 
 /// The lines of the server's file that set this setting, in whatever spelling.

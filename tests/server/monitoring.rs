@@ -2,29 +2,25 @@
 //! itself too, and that alerts and dashboard ask for nothing that is not shown.
 
 use splitbloom_harness::samples::OF_VALKEY_BLOOM;
-use splitbloom_harness::{eventually, patient, Connection, Server};
+use splitbloom_harness::{eventually, in_repository, patient, Connection, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Releases of Debian whose exporter is tried: the oldest that one is likely to meet, and a newer.
 const SUITES: [&str; 2] = ["bookworm", "trixie"];
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn monitoring(file: &str) -> PathBuf {
-    root().join("packaging/monitoring").join(file)
+    in_repository("packaging/monitoring").join(file)
 }
 
 /// The command that creates the exporter's user, of docs/production.md.
 fn user() -> String {
-    let document = fs::read_to_string(root().join("docs/production.md")).expect("a document");
+    let document = fs::read_to_string(in_repository("docs/production.md")).expect("a document");
     let line = document.lines().find(|line| line.starts_with("user monitor "));
     format!("ACL SETUSER{}", line.expect("the user").trim_start_matches("user"))
 }
@@ -141,7 +137,7 @@ fn alerts_and_dashboard_ask_only_for_what_the_exporter_shows() {
 /// What the exporter of a Debian release shows of the server.
 fn metrics_of(suite: &str, server: &Server) -> String {
     let package = "prometheus-redis-exporter";
-    let mut script = Command::new(root().join("scripts/get-file"));
+    let mut script = Command::new(in_repository("scripts/get-file"));
     let found = script.args([suite, package, &format!("usr/bin/{package}")]).output();
     let found = found.expect("bash");
     assert!(found.status.success(), "get-file {suite} {package}");

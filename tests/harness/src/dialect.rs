@@ -39,6 +39,15 @@ impl Dialect {
         !self.is_valkey() && self >= Dialect::Redis { major: 8, minor: 0 }
     }
 
+    /// The name by which CONFIG knows a setting of ours.
+    pub fn spelled(self, name: &str) -> String {
+        match name.split_once('.') {
+            Some(("cf", own)) if !self.has_unprefixed_settings() => format!("bf.cf-{own}"),
+            Some(("cms", own)) if !self.has_unprefixed_settings() => format!("sketch.cms-{own}"),
+            _ => name.to_owned(),
+        }
+    }
+
     fn is_valkey(self) -> bool {
         matches!(self, Dialect::Valkey { .. })
     }

@@ -103,10 +103,7 @@ impl Server {
     /// error rate of filters that are created without one is so low.
     pub fn strict(lines: &[&str]) -> Server {
         let server = Server::configured(lines);
-        let counting = match server.dialect().has_unprefixed_settings() {
-            true => "cf.error-rate",
-            false => "bf.cf-error-rate",
-        };
+        let counting = server.dialect().spelled("cf.error-rate");
         let rate = "0.000001";
         server.connect().run(&format!("CONFIG SET bf.error-rate {rate} {counting} {rate}"));
         server

@@ -16,12 +16,7 @@ fn key(size: u64) -> String {
 
 /// The setting that makes a server write this version.
 pub fn written(version: u32) -> String {
-    // Its name depends on the server.
-    let name = match server().dialect().has_unprefixed_settings() {
-        true => "cms.encoding",
-        false => "sketch.cms-encoding",
-    };
-    format!("{name} {version}")
+    format!("{} {version}", server().dialect().spelled("cms.encoding"))
 }
 
 fn server_that_writes(version: u32) -> Server {
