@@ -7,8 +7,7 @@ use splitbloom_harness::{eventually, Server, SetAtEnd};
 use splitbloom_partition::{slot_of, Name, Partitions};
 use std::fs;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 const PARTITIONS: &[&str] = &["--cluster", "--partitions", "16"];
@@ -155,19 +154,11 @@ fn built(work: &Folder, capacity: u32) -> (String, Vec<u8>) {
 
 /// Does something while slots move from node to node.
 fn while_they_move(cluster: &Cluster, slots: &[u16], act: impl FnOnce()) {
-    let (gate, moves, is_over) = (Mutex::new(()), AtomicU64::new(0), AtomicBool::new(false));
-    let mover = Mover {
-        nodes: cluster.nodes(),
-        slots,
-        replicas: 0,
-        gate: &gate,
-        moves: &moves,
-        is_over: &is_over,
-    };
+    let mover = Mover::new(cluster.nodes(), slots, 0);
     thread::scope(|scope| {
         scope.spawn(|| mover.run(1));
-        eventually("a slot has moved", || moves.load(Ordering::Acquire) > 0);
-        let _over = SetAtEnd(&is_over);
+        eventually("a slot has moved", || mover.moves.load(Ordering::Acquire) > 0);
+        let _over = SetAtEnd(&mover.is_over);
         act();
     });
 }

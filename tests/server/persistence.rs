@@ -1,5 +1,6 @@
 //! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
+use crate::hostile::{large, Large};
 use splitbloom_harness::{
     add_items, missing_items, now, scan_dump, words, Connection, Family, Fingerprint, Server,
     Specimen, Specimens, APPEND_ONLY,
@@ -136,37 +137,24 @@ fn a_sparse_filter_of_any_capacity_is_small_in_every_file_and_dump() {
     }
 }
 
-/// Items in each of the large filters: 1 MiB of a table, and a half.
+/// All of the large filters have these items.
 const LARGE: u64 = 200_000;
-
-/// Creates a filter of several chunks of every structure. The tables are strict: fewer items fill a
-/// chunk.
-fn create_large(db: &mut Connection) -> [(Family, &'static str); 4] {
-    db.run("BF.RESERVE bloom 0.001 2000000");
-    db.run("BF.RESERVE bloom-and-table 0.000000000001 25000");
-    db.run("BF.RESERVE table 0.000000000001 100");
-    db.run("CF.RESERVE counting 100 ERROR 0.000000000001");
-    let [a, b, c] = ["bloom", "bloom-and-table", "table"].map(|key| (Family::Bloom, key));
-    let all = [a, b, c, (Family::Counting, "counting")];
-    for (family, key) in all {
-        family.add_items(db, key, 0..LARGE);
-    }
-    all
-}
 
 #[test]
 fn a_partly_loaded_filter_can_be_saved_reloaded_and_completed() {
     let (mut server, mut db) = Server::configured(&APPEND_ONLY).with_client();
-    let all = create_large(&mut db).map(|(family, key)| {
-        let before = Fingerprint::of(&mut db, family, key, LARGE);
-        (family, before, family.scan_dump(&mut db, key))
+    let before = large().iter().map(|Large { family, chunks, .. }| {
+        family.load_chunks(&mut db, "whole", chunks);
+        let before = Fingerprint::of(&mut db, *family, "whole", LARGE);
+        db.run("DEL whole");
+        before
     });
-    db.run("FLUSHALL");
+    let before: Vec<Fingerprint> = before.collect();
     db.rewrite_append_only_file();
     for journey in
         [debug_reload, dump_and_restore, copy_and_rename, append_only_restart, save_and_restart]
     {
-        for (family, before, chunks) in &all {
+        for (Large { family, chunks, .. }, before) in large().iter().zip(&before) {
             let (first, rest) = chunks.split_at(chunks.len() / 2);
             family.load_chunks(&mut server.connect(), "part", first);
             journey(&mut server);

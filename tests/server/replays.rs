@@ -53,10 +53,8 @@ fn assert_nothing_is_denied_without_a_word(server: &Server, kinds: &[Kind], sour
 #[test]
 fn no_file_with_a_damaged_bit_denies_an_item_without_a_word() {
     let kinds = kinds();
-    let mut file = Vec::new();
-    for (_, _, commands) in each_damaged(&kinds) {
-        commands.iter().for_each(|command| file.extend(encoded(command)));
-    }
+    let commands = each_damaged(&kinds).flat_map(|(_, _, commands)| commands);
+    let file: Vec<u8> = commands.flat_map(encoded).collect();
     let server = server_with_log(tolerant().and_settings(&[WAY_OUT]), &file);
     assert_nothing_is_denied_without_a_word(&server, &kinds, "from the append-only file");
 }
@@ -141,8 +139,7 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     let mut server = stopped_server_with_log(Options::default(), b"");
     let base = server.folder().join("appendonlydir/appendonly.aof.1.base.aof");
     for (commands, reason) in refusals() {
-        let mut file = Vec::new();
-        commands.iter().for_each(|command| file.extend(encoded(command)));
+        let mut file: Vec<u8> = commands.iter().flat_map(encoded).collect();
         file.extend(encoded(words("BF.ADD k later")));
         std::fs::write(&base, &file).expect("a file");
         let (status, log) = server.start_in_vain();
@@ -153,14 +150,11 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     }
     // Within a transaction, too.
     let transaction = ["MULTI", "BF.ADD k a", "BF.INSERT l NOCREATE ITEMS a", "EXEC"];
-    let mut file = Vec::new();
-    transaction.iter().for_each(|line| file.extend(encoded(words(line))));
+    let file: Vec<u8> = transaction.iter().flat_map(|line| encoded(words(line))).collect();
     std::fs::write(&base, &file).expect("a file");
     assert_eq!(server.start_in_vain().0, Some(1));
     // A command of too few words reads beyond none of them, whether the server looks or not.
-    let mut file = Vec::new();
-    file.extend(encoded(words("BF.ADD k")));
-    std::fs::write(&base, &file).expect("a file");
+    std::fs::write(&base, encoded(words("BF.ADD k"))).expect("a file");
     let (status, log) = server.start_in_vain();
     assert_eq!(status, Some(1));
     assert!(log.contains("wrong number of arguments") && !log.contains("panic"), "{log}");
@@ -171,9 +165,7 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
 #[test]
 fn a_refusal_in_a_script_in_a_file_is_named_as_such_and_does_not_stop_the_start() {
     let script = "redis.pcall('BF.LOADCHUNK', KEYS[1], 7, 'hidden')";
-    let mut file = Vec::new();
-    let command = [b"EVAL", script.as_bytes(), b"1", KEY].map(Vec::from);
-    file.extend(encoded(&command));
+    let mut file = encoded([b"EVAL", script.as_bytes(), b"1", KEY]);
     file.extend(encoded(words("BF.ADD k later")));
     let server = server_with_log(Options::default(), &file);
     let line = server.logged("refused bf.loadchunk");
@@ -222,8 +214,7 @@ fn a_damaged_value_in_a_file_or_a_stream_is_never_without_a_word() {
             damaged.push(vec![b"RESTORE".to_vec(), key.into(), b"0".to_vec(), bytes]);
         }
     }
-    let mut file = Vec::new();
-    damaged.iter().for_each(|command| file.extend(encoded(command)));
+    let file: Vec<u8> = damaged.iter().flat_map(encoded).collect();
     let server = server_with_log(tolerant(), &file);
     let replica = Server::with(tolerant());
     let mut primary = Primary::with_empty_replica(&replica);

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 struct Shared {
-    target: AtomicU16,
+    target: u16,
     open: Mutex<Vec<TcpStream>>,
     /// Of what goes to the target, and of what comes from there.
     hooks: [Mutex<Hook>; 2],
@@ -50,7 +50,7 @@ impl Link {
     ) -> Link {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let shared = Arc::new(Shared {
-            target: AtomicU16::new(target),
+            target,
             open: Mutex::default(),
             hooks: [Mutex::new(Box::new(upwards)), Mutex::new(Box::new(downwards))],
             allowance: AtomicI64::new(UNLIMITED),
@@ -123,7 +123,7 @@ impl Shared {
         if self.is_broken.load(SeqCst) {
             return; // the client sees a closed connection
         }
-        let Ok(server) = TcpStream::connect(("127.0.0.1", self.target.load(SeqCst))) else {
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.target)) else {
             return; // likewise
         };
         let ends = [(&client, &server), (&server, &client)].map(|(from, to)| {

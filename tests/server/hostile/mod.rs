@@ -7,6 +7,7 @@ mod foreign;
 mod payloads;
 mod storm;
 
+pub use chunks::{large, Large};
 use splitbloom_harness::{delete_items, eventually, words, Connection, Family, Server};
 use std::collections::BTreeSet;
 use std::env;

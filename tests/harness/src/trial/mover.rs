@@ -46,12 +46,17 @@ pub struct Mover<'a> {
     /// How many replicas a primary must have for a slot to move from it or to it.
     pub replicas: usize,
     /// Held while a slot moves.
-    pub gate: &'a Mutex<()>,
-    pub moves: &'a AtomicU64,
-    pub is_over: &'a AtomicBool,
+    pub gate: Mutex<()>,
+    pub moves: AtomicU64,
+    pub is_over: AtomicBool,
 }
 
-impl Mover<'_> {
+impl<'a> Mover<'a> {
+    pub fn new(nodes: &'a [Node], slots: &'a [u16], replicas: usize) -> Self {
+        let (gate, moves, is_over) = Default::default();
+        Self { nodes, slots, replicas, gate, moves, is_over }
+    }
+
     pub fn run(&self, seed: u64) {
         let mut random = Random::seeded(seed);
         while !self.is_over.load(Ordering::Acquire) {

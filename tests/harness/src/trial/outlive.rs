@@ -1,13 +1,12 @@
 //! The trial: items are added and acknowledged while slots move constantly, and during the second
 //! third of the items a primary is killed.
 
-use super::{add_until_acknowledged, agree, Cluster, Mover, Node, Sent};
+use super::{add_until_acknowledged, agree, Cluster, Mover, Sent};
 use crate::eventually;
 use splitbloom_client::PartitionedFilter;
 use splitbloom_partition::slot_of;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::thread::{self, panicking};
 use std::time::{Duration, Instant};
 
@@ -39,20 +38,13 @@ pub fn outlive(
     mut after: impl FnMut(u64),
 ) -> Outlived {
     let slots: Vec<u16> = filter.keys().iter().map(|key| slot_of(key)).collect();
-    let (gate, moves, is_over) = (Mutex::new(()), AtomicU64::new(0), AtomicBool::new(false));
     let nodes = cluster.nodes().to_vec();
     let heir = &nodes[VICTIM + primaries];
-    let mover = Mover {
-        nodes: &nodes,
-        slots: &slots,
-        replicas: 1,
-        gate: &gate,
-        moves: &moves,
-        is_over: &is_over,
-    };
+    let mover = Mover::new(&nodes, &slots, 1);
+    let moves = || mover.moves.load(Ordering::Acquire);
     let see_moves = || {
-        let before = moves.load(Ordering::Acquire);
-        eventually("slots keep moving", || moves.load(Ordering::Acquire) >= before + MOVES);
+        let before = moves();
+        eventually("slots keep moving", || moves() >= before + MOVES);
     };
     let mut add = |numbers| add_until_acknowledged(filter, numbers, batch, 1, &mut after);
     let third = (numbers.end - numbers.start) / 3;
@@ -61,12 +53,12 @@ pub fn outlive(
     let (sent, failover) = thread::scope(|scope| {
         scope.spawn(|| mover.run(1));
         // If anything fails here, the mover must stop so that the test can end.
-        let _over = Over(&is_over, &nodes);
+        let _over = Over(&mover);
         let before = add(numbers.start..first);
         see_moves();
         let killed = {
             // Not during a move: see the mover.
-            let _gate = gate.lock().expect("no thread panics with the gate held");
+            let _gate = mover.gate.lock().expect("no thread panics with the gate held");
             eventually("the nodes agree", || agree(&nodes));
             cluster.kill(VICTIM);
             Instant::now()
@@ -91,7 +83,7 @@ pub fn outlive(
     });
     cluster.wait_until_healthy();
     Outlived {
-        moves: moves.into_inner(),
+        moves: moves(),
         again: sent.iter().map(|sent: &Sent| sent.again).sum(),
         failover,
         longest: sent.iter().map(|sent| sent.longest).max().unwrap_or_default(),
@@ -99,13 +91,13 @@ pub fn outlive(
 }
 
 /// Stops the mover when dropped, even by a panic; then it also prints what each node believes.
-struct Over<'a>(&'a AtomicBool, &'a [Node]);
+struct Over<'a>(&'a Mover<'a>);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
+        self.0.is_over.store(true, Ordering::Release);
         if panicking() {
-            for node in self.1 {
+            for node in self.0.nodes {
                 eprintln!("the cluster as port {} sees it:", node.port);
                 match node.try_connect().and_then(|mut db| db.try_call(["CLUSTER", "NODES"])) {
                     Ok(nodes) => eprintln!("{}", nodes.text()),
