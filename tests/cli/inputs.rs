@@ -34,8 +34,7 @@ fn what_contains_no_items_is_refused_before_anything_is_done() {
             &["build", "-o", &folder.path("no.sbf"), &good, &bad],
             &["build", "-o", &folder.path("no.sbf"), &bad, "--capacity", "9"],
         ] {
-            let message = tool_on(&server, command).error(6);
-            assert!(message.contains(advice), "{command:?}: {message}");
+            tool_on(&server, command).error_with(6, advice);
         }
         let is_packed = bytes.starts_with(b"\x1f\x8b");
         let load = ["load", "new", "--capacity", "1000"];
@@ -62,7 +61,7 @@ fn line_ends_of_other_systems_are_warned_about_and_can_be_stripped() {
     let plain = folder.file("plain", b"a\nb\n\nc");
     let text = folder.file("text", b"\xef\xbb\xbfa\r\nb\r\n\r\nc");
     let run = tool_on(&server, &["load", "raw", &text, "--error=1e-9"]).run();
-    assert_eq!((run.code, run.stdout.as_str()), (0, "4 items, 4 new\n"));
+    run.ends(0, "4 items, 4 new\n");
     let warnings: Vec<&str> = run.stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "{run:?}");
     assert!(warnings.iter().all(|warning| warning.contains("--text strips it")), "{run:?}");

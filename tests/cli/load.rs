@@ -48,8 +48,7 @@ fn items_of_a_fixed_width_may_contain_anything() {
     assert_eq!(db.call([b"BF.EXISTS".as_slice(), b"codes", b"\0\0\n\n"]).to_string(), ":1");
     tool_on(&server, &["check", "codes", &file, "--fixed", "4", "--missing"]).prints();
     let mut odd = tool_on(&server, &["load", "codes", "--fixed", "3", &file]);
-    let message = odd.error(6);
-    assert!(message.contains("1 bytes are left over; loaded"), "{message}");
+    odd.error_with(6, "1 bytes are left over; loaded");
 }
 
 #[test]
@@ -140,16 +139,13 @@ fn a_counting_filter_counts_what_is_loaded_until_it_is_unloaded() {
     assert_eq!(on(&["unload", "bag", &file]).prints(), "1000 items, 1000 removed\n");
     assert_eq!(on(&["unload", "bag", &file]).prints(), "1000 items, 1000 removed\n");
     let none = on(&["unload", "bag", &file]).run();
-    assert_eq!((none.code, none.stdout.as_str()), (1, "1000 items, 0 removed\n"), "{none:?}");
+    none.ends(1, "1000 items, 0 removed\n");
 
     let checkpoint = work.path("done");
-    let message = on(&["load", "bag", &file, "--checkpoint", &checkpoint]).error(2);
-    assert!(message.contains("count them twice"), "{message}");
+    on(&["load", "bag", &file, "--checkpoint", &checkpoint]).error_with(2, "count them twice");
     db.run("BF.ADD seen a");
-    let message = on(&["unload", "seen", &file]).error(6);
-    assert!(message.contains("a Bloom filter"), "{message}");
-    let message = on(&["load", "seen", &file, "--cf"]).error(6);
-    assert!(message.contains("a Bloom filter"), "{message}");
+    on(&["unload", "seen", &file]).error_with(6, "a Bloom filter");
+    on(&["load", "seen", &file, "--cf"]).error_with(6, "a Bloom filter");
 }
 
 #[test]
@@ -173,11 +169,9 @@ fn a_checkpoint_of_another_load_is_refused() {
     let mut swapped = items.clone().into_bytes();
     swapped.swap(8, 9);
     work.file("items", &swapped);
-    let message = load("seen", &[]).error(6);
-    assert!(message.contains("has changed"), "{message}");
+    load("seen", &[]).error_with(6, "has changed");
     work.file("items", items.replacen("https", "ftp", 1).as_bytes());
-    let message = load("seen", &[]).error(6);
-    assert!(message.contains("another load"), "{message}");
+    load("seen", &[]).error_with(6, "another load");
     work.file("items", items.as_bytes());
     assert_eq!(
         fs::read_to_string(&checkpoint).expect("a file of text"),
@@ -186,13 +180,11 @@ fn a_checkpoint_of_another_load_is_refused() {
     );
     // A server that has lost its data.
     db.run("FLUSHALL");
-    let message = load("seen", &[]).error(6);
-    assert!(message.contains("fewer than"), "{message}");
+    load("seen", &[]).error_with(6, "fewer than");
     db.run("BF.ADD seen a");
-    let message = load("seen", &[]).error(6);
-    assert!(message.contains("fewer than"), "{message}");
-    let message = tool_on(&server, &["load", "seen", "--checkpoint", &checkpoint]).error(2);
-    assert!(message.contains("standard input"), "{message}");
+    load("seen", &[]).error_with(6, "fewer than");
+    tool_on(&server, &["load", "seen", "--checkpoint", &checkpoint])
+        .error_with(2, "standard input");
 }
 
 #[test]
@@ -214,16 +206,14 @@ fn what_the_server_refuses_is_told_with_how_far_the_load_has_come() {
 
     db.run("BF.RESERVE full 0.000001 1000 NONSCALING");
     // With several connections, a later block may take the room of the first.
-    let message = on(&["load", "full", &file, "--connections", "1"]).error(4);
-    assert!(message.contains("ERR non scaling filter is full"), "{message}");
+    let load = ["load", "full", &file, "--connections", "1"];
+    let message = on(&load).error_with(4, "ERR non scaling filter is full");
     assert!(!message.contains("again"), "that would not help: {message}");
     assert_first_are_there(&server, "full", &items, &message);
 
     db.run("SET text t");
-    let message = on(&["load", "text", &file]).error(6);
-    assert!(message.contains("no filter: string"), "{message}");
-    let message = on(&["check", "nothing", &file]).error(6);
-    assert!(message.contains("no such key"), "{message}");
+    on(&["load", "text", &file]).error_with(6, "no filter: string");
+    on(&["check", "nothing", &file]).error_with(6, "no such key");
 
     let replica = server.replica(&[]);
     let message = tool_on(&replica, &["load", "seen", &file]).error(4);
@@ -247,7 +237,7 @@ fn a_load_without_items_says_whether_there_is_a_filter() {
     let empty = work.file("empty", b"");
     let load = |key: &str, words: &[&str]| {
         let run = tool_on(&server, &[&["load", key, &empty], words].concat()).run();
-        assert_eq!((run.code, run.stdout.as_str()), (0, "0 items, 0 new\n"), "{run:?}");
+        run.ends(0, "0 items, 0 new\n");
         run.stderr
     };
     let note = "splitbloom: note: without items the server creates no filter\n";

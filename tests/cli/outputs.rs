@@ -63,8 +63,7 @@ fn an_input_is_never_the_output() {
         fs::hard_link(&input, &link).expect("a link");
         for output in [&input, &link] {
             for more in [["-o", output].as_slice(), &["-o", output, "--replace"]] {
-                let message = writing(&server, writer, more).error(2);
-                assert!(message.contains("is one of the inputs"), "{message}");
+                writing(&server, writer, more).error_with(2, "is one of the inputs");
             }
         }
         fs::remove_file(&link).expect("the link");
@@ -99,8 +98,7 @@ fn nothing_but_a_regular_file_is_written() {
     ];
     for writer in &writers(&server, &folder) {
         for (output, code, what) in outputs {
-            let message = writing(&server, writer, &["-o", output, "--replace"]).error(code);
-            assert!(message.contains(what), "{message}");
+            writing(&server, writer, &["-o", output, "--replace"]).error_with(code, what);
         }
     }
     let kind = |path: &str| fs::symlink_metadata(path).expect("it exists").file_type();

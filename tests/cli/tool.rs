@@ -64,6 +64,13 @@ pub struct Run {
     pub stderr: String,
 }
 
+impl Run {
+    /// It ended with this code, and printed this.
+    pub fn ends(&self, code: i32, stdout: &str) {
+        assert_eq!((self.code, self.stdout.as_str()), (code, stdout), "{self:?}");
+    }
+}
+
 impl From<Output> for Run {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
@@ -93,11 +100,18 @@ pub trait Runs {
     /// without the name of the tool.
     fn error(&mut self, code: i32) -> String {
         let run = self.run();
-        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
+        run.ends(code, "");
         let message = run.stderr.strip_prefix("splitbloom: ");
         let message = message.and_then(|message| message.strip_suffix('\n'));
         let message = message.filter(|message| !message.contains('\n'));
         message.unwrap_or_else(|| panic!("{run:?}")).into()
+    }
+
+    /// The same; these words are in the line.
+    fn error_with(&mut self, code: i32, words: &str) -> String {
+        let message = self.error(code);
+        assert!(message.contains(words), "{words} in {message}");
+        message
     }
 }
 

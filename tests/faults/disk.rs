@@ -1,40 +1,30 @@
 //! A full disk. A limit on the server's file size (`RLIMIT_FSIZE`) makes its writes fail in the
 //! same way, without a disk of the test's own and without root.
 
-use splitbloom_harness::{
-    add_items, eventually, limit, missing_items, Connection, Family, Resource, Server,
-};
+use crate::saves::SNAPSHOT;
+use splitbloom_harness::{add_items, eventually, limit, missing_items, Family, Resource, Server};
 
 /// The files of these tests are several times as long.
 const ROOM: u64 = 64 << 10;
 const ITEMS: u64 = 100_000;
 const FILTERS: [(Family, &str); 2] = [(Family::Bloom, "k"), (Family::Counting, "counting")];
 
-fn fill(server: &Server) -> Connection {
-    let mut db = server.connect();
-    db.run("BF.RESERVE k 0.001 200000");
-    add_items(&mut db, "k", 0..ITEMS);
-    db.run("CF.RESERVE counting 100");
-    Family::Counting.add_items(&mut db, "counting", 0..ITEMS);
-    db
-}
-
 #[test]
 fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
-    let mut server = Server::start();
-    let mut db = fill(&server);
+    let (mut server, mut db) = Server::start().with_client();
+    for (family, key) in FILTERS {
+        family.reserve(&mut db, key);
+        family.add_items(&mut db, key, 0..ITEMS);
+    }
     let digest = db.digest_of_everything();
     db.run("SAVE");
     add_items(&mut db, "k", ITEMS..ITEMS + 1000);
 
     limit(server.process(), Resource::FileSize, Some(ROOM));
     assert_eq!(db.ask("SAVE"), "-ERR");
-    db.run("BGSAVE");
-    eventually("the save ends", || db.info("persistence", "rdb_bgsave_in_progress") == "0");
-    assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "err");
+    assert_eq!(SNAPSHOT.run(&mut db), "err");
     assert_eq!(missing_items(&mut db, "k", 0..ITEMS + 1000), 0);
-    let missing = Family::Counting.missing_items(&mut db, "counting", 0..ITEMS);
-    assert_eq!(missing, 0);
+    assert_eq!(Family::Counting.missing_items(&mut db, "counting", 0..ITEMS), 0);
 
     // The old snapshot is unchanged.
     server.restart();
@@ -59,8 +49,7 @@ fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() 
         "auto-aof-rewrite-percentage 0",
     ])
     .with_client();
-    db.run("BF.RESERVE k 0.001 200000");
-    db.run("CF.RESERVE counting 100");
+    FILTERS.iter().for_each(|(family, key)| family.reserve(&mut db, key));
     limit(server.process(), Resource::FileSize, Some(ROOM));
     let mut added = 0;
     eventually("the server refuses writes", || {

@@ -23,7 +23,7 @@ pub struct Job {
     pub settings: &'static [&'static str],
 }
 
-const SNAPSHOT: Job = Job {
+pub const SNAPSHOT: Job = Job {
     command: "BGSAVE",
     in_progress: "rdb_bgsave_in_progress",
     status: "rdb_last_bgsave_status",
@@ -66,7 +66,8 @@ impl Job {
         self.end(db)
     }
 
-    fn end(&self, db: &mut Connection) -> String {
+    /// Waits for the end of the job in progress. Returns its status.
+    pub fn end(&self, db: &mut Connection) -> String {
         eventually("the child ends", || db.info("persistence", self.in_progress) == "0");
         db.info("persistence", self.status)
     }

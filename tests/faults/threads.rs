@@ -1,44 +1,27 @@
 //! Another module, `saver/main.rs`, saves a filter on several threads, as a server does that saves
 //! without forking, while commands read it, copy it, and write to other filters.
 
-use splitbloom_harness::{add_items, eventually, Connection, Options, Server};
+use crate::saves::SNAPSHOT;
+use splitbloom_harness::{add_items, Connection, Family, Options, Server};
 use std::env;
 
 /// Saves of each filter that the commands run beside.
 const SAVES: i64 = 30;
 
 /// A filter of each kind: segments, a table, counts, and slices.
-const KINDS: [(&str, &str); 4] = [
-    ("segments", "BF.RESERVE segments 0.01 400000 NONSCALING"),
-    ("grown", "BF.RESERVE grown 0.01 1000"),
-    ("counting", "CF.RESERVE counting 100000"),
-    ("window", "BF.RESERVE window 0.01 100000 WINDOW 600000"),
+const KINDS: [(Family, &str, &str); 4] = [
+    (Family::Bloom, "segments", "0.01 400000 NONSCALING"),
+    (Family::Bloom, "grown", "0.01 1000"),
+    (Family::Counting, "counting", "100000"),
+    (Family::Bloom, "window", "0.01 100000 WINDOW 600000"),
 ];
 
-fn add(db: &mut Connection, key: &str, numbers: std::ops::Range<u64>) {
-    if key != "counting" {
-        add_items(db, key, numbers);
-        return;
-    }
-    let adds =
-        numbers.map(|number| [b"CF.ADD", key.as_bytes(), &number.to_le_bytes()].map(Vec::from));
-    db.pipeline(adds.map(Vec::from));
-}
-
 /// What commands say about a filter that nobody changes.
-fn answers(db: &mut Connection, key: &str) -> Vec<String> {
-    let family = if key == "counting" { "CF" } else { "BF" };
-    [
-        format!("{family}.EXISTS {key} item:5"),
-        format!("{family}.MEXISTS {key} item:1 item:2 other"),
-        format!("{family}.INFO {key}"),
-        format!("{family}.SCANDUMP {key} 0"),
-        format!("DUMP {key}"),
-        format!("MEMORY USAGE {key}"),
-        format!("DEBUG DIGEST-VALUE {key}"),
-    ]
-    .map(|command| db.ask(&command))
-    .to_vec()
+fn answers(db: &mut Connection, family: Family, key: &str) -> [String; 7] {
+    let ours = ["EXISTS {} item:5", "MEXISTS {} item:1 item:2 other", "INFO {}", "SCANDUMP {} 0"];
+    let [exists, mexists, info, dump] = ours.map(|line| family.command(line));
+    [&*exists, &mexists, &info, &dump, "DUMP {}", "MEMORY USAGE {}", "DEBUG DIGEST-VALUE {}"]
+        .map(|line| db.ask(&line.replace("{}", key)))
 }
 
 #[test]
@@ -46,28 +29,25 @@ fn a_filter_is_saved_on_other_threads_while_commands_read_it_and_write_to_others
     let saver = env::var("SPLITBLOOM_SAVER").expect("SPLITBLOOM_SAVER is the path of the saver");
     let settings = [&*format!("loadmodule {saver}"), "save \"\""];
     let (mut server, mut db) = Server::with(Options::settings(&settings)).with_client();
-    for (key, reserve) in KINDS {
-        db.run(reserve);
-        add(&mut db, key, 0..50_000);
+    for (family, key, parameters) in KINDS {
+        family.reserve_with(&mut db, key, parameters);
+        family.add_items(&mut db, key, 0..50_000);
     }
-    for (key, _) in KINDS {
-        let before = answers(&mut db, key);
+    for (family, key, _) in KINDS {
+        let before = answers(&mut db, family, key);
         let saved = db.run(&format!("DUMP {key}"));
         assert_eq!(db.ask(&format!("SAVER.START {key}")), "+OK");
         db.run("BGSAVE"); // forks while the other threads save
         let (mut rounds, mut added) = (0, 0);
         while db.run("SAVER.SAVES").integer() < SAVES || rounds < 5 {
-            assert_eq!(answers(&mut db, key), before, "{key}");
+            assert_eq!(answers(&mut db, family, key), before, "{key}");
             add_items(&mut db, "other", added..added + 1_000);
             added += 1_000;
             db.run("COPY other copy REPLACE");
             assert_eq!(db.run("DUMP copy"), db.run("DUMP other"), "{key}");
             rounds += 1;
         }
-        eventually("the child has saved, too", || {
-            db.info("persistence", "rdb_bgsave_in_progress") == "0"
-        });
-        assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "ok");
+        assert_eq!(SNAPSHOT.end(&mut db), "ok");
         // A copy of what is being saved fails, or is equal.
         let copy = format!("COPY {key} copy REPLACE");
         for _ in 0..100 {
@@ -84,8 +64,7 @@ fn a_filter_is_saved_on_other_threads_while_commands_read_it_and_write_to_others
         db.run("DEL other copy");
     }
     let digest = db.digest_of_everything();
-    db.run("BGSAVE");
-    eventually("the child has saved", || db.info("persistence", "rdb_bgsave_in_progress") == "0");
+    assert_eq!(SNAPSHOT.run(&mut db), "ok");
     server.restart();
     assert_eq!(server.connect().digest_of_everything(), digest);
 }
