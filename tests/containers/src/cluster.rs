@@ -2,7 +2,7 @@
 
 use crate::compose::{Cluster, NODES};
 use crate::items::{add_items, missing_items};
-use crate::patience::{eventually, PATIENCE};
+use crate::patience::{eventually, wait_for_primary, PATIENCE};
 use redis::{cmd, Connection};
 
 const KEY: &str = "seen";
@@ -93,10 +93,7 @@ fn after_a_primary_is_killed_its_replica_has_every_acknowledged_item() {
         (!is_primary(&own_line(&mut back))).then_some(())
     });
     let _: () = cmd("READONLY").query(&mut back).unwrap();
-    eventually("the replica to catch up", || {
-        let info: String = cmd("INFO").arg("replication").query(&mut back).unwrap();
-        info.contains("master_link_status:up").then_some(())
-    });
+    wait_for_primary(&mut back);
     assert_eq!(missing_items(&mut back, KEY, 0..(BATCHES + 1) * BATCH), 0);
 }
 

@@ -2,8 +2,8 @@
 //! the test ends.
 
 use crate::docker::{docker, output, own_name};
-use crate::patience::eventually;
-use redis::{Client, Connection};
+use crate::patience::{connected, eventually};
+use redis::Connection;
 use std::env;
 use std::process::Command;
 
@@ -71,11 +71,7 @@ impl Cluster {
 
     pub fn connect(&self, node: &str) -> Connection {
         eventually("a connection to a node", || {
-            let address = docker(&["port", &self.container(node), "6379/tcp"]);
-            let client = Client::open(format!("redis://{address}")).expect("an address");
-            let mut db = client.get_connection().ok()?;
-            redis::cmd("PING").query::<String>(&mut db).ok()?;
-            Some(db)
+            connected(&docker(&["port", &self.container(node), "6379/tcp"]))
         })
     }
 }

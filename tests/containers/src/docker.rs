@@ -15,6 +15,24 @@ pub fn docker(arguments: &[&str]) -> String {
     output(Command::new("docker").args(arguments))
 }
 
+/// What the engine has for one test, removed when the test ends.
+pub struct Own {
+    kind: &'static str,
+    pub name: String,
+}
+
+impl Own {
+    pub fn new(kind: &'static str) -> Own {
+        Own { kind, name: own_name(kind) }
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        docker(&[self.kind, "rm", "--force", &self.name]);
+    }
+}
+
 /// A name that no other test uses, in this run or any other.
 pub fn own_name(of: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);

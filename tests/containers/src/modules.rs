@@ -2,7 +2,7 @@
 //! packaging/kubernetes.
 
 use crate::compose::compose;
-use crate::docker::{docker, output, own_name};
+use crate::docker::{docker, output, own_name, Own};
 use crate::patience::eventually;
 use std::fs;
 use std::process::Command;
@@ -15,24 +15,6 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 fn take_turns() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What the engine has for one test, removed when the test ends.
-struct Own {
-    kind: &'static str,
-    name: String,
-}
-
-impl Own {
-    fn new(kind: &'static str) -> Own {
-        Own { kind, name: own_name(kind) }
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        docker(&[self.kind, "rm", "--force", &self.name]);
-    }
 }
 
 fn build(folder: &str, options: &[&str]) -> Own {

@@ -2,7 +2,7 @@
 
 use crate::docker::own_name;
 use crate::items::{add_items, missing_items};
-use crate::patience::{eventually, PATIENCE};
+use crate::patience::{wait_for_primary, PATIENCE};
 use crate::server::{image, Server};
 use redis::cmd;
 use testcontainers::ImageExt;
@@ -19,10 +19,7 @@ fn a_replica_in_another_container_has_everything_and_can_take_over() {
 
     let replica = Server::start(image(&["--replicaof", &name, "6379"]).with_network(&network));
     let mut copy = replica.connect();
-    eventually("the link to the primary", || {
-        let text: String = cmd("INFO").arg("replication").query(&mut copy).unwrap();
-        text.contains("master_link_status:up").then_some(())
-    });
+    wait_for_primary(&mut copy);
 
     add_items(&mut db, "seen", ITEMS / 2..ITEMS); // replicated command by command
     let acknowledged: u32 =

@@ -1,7 +1,7 @@
 //! A container that runs the image.
 
-use crate::patience::{eventually, PATIENCE};
-use redis::{Client, Connection};
+use crate::patience::{connected, eventually, PATIENCE};
+use redis::Connection;
 use testcontainers::core::{ExecCommand, IntoContainerPort, WaitFor};
 use testcontainers::runners::SyncRunner;
 use testcontainers::{Container, ContainerRequest, GenericImage, ImageExt};
@@ -37,10 +37,7 @@ impl Server {
         let host = self.0.get_host().expect("the engine has an address");
         eventually("a connection to the server", || {
             let port = self.0.get_host_port_ipv4(PORT).ok()?;
-            let client = Client::open(format!("redis://{host}:{port}")).expect("an address");
-            let mut db = client.get_connection().ok()?;
-            redis::cmd("PING").query::<String>(&mut db).ok()?;
-            Some(db)
+            connected(&format!("{host}:{port}"))
         })
     }
 

@@ -1,6 +1,6 @@
 //! The contents of the volume outlive the container.
 
-use crate::docker::{docker, own_name};
+use crate::docker::Own;
 use crate::items::{add_items, missing_items};
 use crate::server::{image, Request, Server};
 use redis::cmd;
@@ -9,25 +9,9 @@ use testcontainers::ImageExt;
 
 const ITEMS: u32 = 20_000;
 
-/// A volume that is removed when the test ends.
-struct Volume(String);
-
-impl Volume {
-    fn new(of: &str) -> Volume {
-        let name = own_name(of);
-        docker(&["volume", "create", &name]);
-        Volume(name)
-    }
-
-    fn in_use(&self, request: Request) -> Request {
-        request.with_mount(Mount::volume_mount(&self.0, "/data"))
-    }
-}
-
-impl Drop for Volume {
-    fn drop(&mut self) {
-        docker(&["volume", "rm", "--force", &self.0]);
-    }
+/// The image with these arguments, which has its data in the volume.
+fn image_on(volume: &Own, arguments: &[&str]) -> Request {
+    image(arguments).with_mount(Mount::volume_mount(&volume.name, "/data"))
 }
 
 fn assert_everything_is_present(server: &Server) {
@@ -48,25 +32,25 @@ fn fill(server: &Server) {
 
 #[test]
 fn a_new_container_on_the_same_volume_has_everything() {
-    let volume = Volume::new("stopped");
-    let first = Server::start(volume.in_use(image(&[])));
+    let volume = Own::new("volume");
+    let first = Server::start(image_on(&volume, &[]));
     fill(&first);
     first.stop(); // saves
     drop(first); // also removes it
-    let second = Server::start(volume.in_use(image(&[])));
+    let second = Server::start(image_on(&volume, &[]));
     assert_everything_is_present(&second);
     drop(second); // a volume in use cannot be removed
 }
 
 #[test]
 fn a_killed_container_has_everything_in_its_append_only_file() {
-    let volume = Volume::new("killed");
+    let volume = Own::new("volume");
     let arguments = ["--appendonly", "yes", "--appendfsync", "always"];
-    let first = Server::start(volume.in_use(image(&arguments)));
+    let first = Server::start(image_on(&volume, &arguments));
     fill(&first);
     first.kill();
     drop(first);
-    let second = Server::start(volume.in_use(image(&arguments)));
+    let second = Server::start(image_on(&volume, &arguments));
     assert_everything_is_present(&second);
     drop(second);
 }
