@@ -1,12 +1,12 @@
 //! What a command replicates, signals, and whether it breaks a WATCH: what took effect, once, and
 //! nothing else.
 
-use splitbloom_harness::{commands_in_append_only_file, Connection, Family, Server, APPEND_ONLY};
+use splitbloom_harness::{
+    check_effects, commands_in_append_only_file, events_of, Family, Server, APPEND_ONLY,
+};
 
-/// Commands, in order, and what each replicates: `=` itself, nothing, or other commands, which are
-/// a transaction if there are several. `{bf}` and `{cf}` are the parameters of a filter that an add
-/// creates. Seeds are shown as `…`, and so are the times that the server has given. An empty line
-/// deletes all keys.
+/// In the notation of [`check_effects`]. `{bf}` and `{cf}` are the parameters of a filter that an
+/// add creates.
 const EFFECTS: &str = "
 BF.RESERVE r 0.01 1000 => BF.RESERVE r 0.01 1000 EXPANSION 2 SEED …
 BF.RESERVE r 0.01 1000 =>
@@ -174,59 +174,11 @@ BF.CLEAR k =>
 const BF: &str = "0.000001 100 EXPANSION 2 SEED …";
 const CF: &str = "1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.000001 SEED …";
 
-/// The events are those of a creation, of an expiry, and the command's own.
 #[test]
 fn a_command_replicates_signals_and_breaks_a_watch_as_it_took_effect() {
-    let (server, mut db) =
-        Server::strict(&[&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat()).with_client();
-    let mut watching = server.connect();
-    let mut done = 0;
-    for row in EFFECTS.replace("{bf}", BF).replace("{cf}", CF).lines() {
-        let Some((command, effects)) = row.split_once("=>") else {
-            assert!(row.is_empty() || row.starts_with('#'), "{row}");
-            if row.is_empty() {
-                db.run("FLUSHALL");
-            }
-            continue;
-        };
-        let (command, effects) = (command.trim(), effects.trim());
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let key = words[1];
-        let is_missing = db.ask(&format!("EXISTS {key}")) == ":0";
-        watching.run(&format!("WATCH {key}"));
-        let mut replicated = Vec::new();
-        let told = events_of(&server, |db| replicated = propagated_by(&server, db, command));
-        // The sweeper may have a step of its own in between.
-        replicated.retain(|command| !command.starts_with("BF.FORGET "));
-
-        let effects: Vec<&str> = match effects {
-            "" => Vec::new(),
-            "=" => vec![command],
-            several => several.split("; ").collect(),
-        };
-        let expected = match effects.len() {
-            0 | 1 => effects.clone(),
-            _ => [&["MULTI"], &effects[..], &["EXEC"]].concat(),
-        };
-        assert_eq!(replicated, expected, "{command}");
-
-        let name = words[0].to_lowercase();
-        let own = (!effects.is_empty()).then(|| name.clone());
-        let is_new = is_missing && own.is_some();
-        let creation = is_new.then(|| format!("{}.reserve", &name[..2]));
-        let expires = effects.iter().any(|effect| effect.starts_with("PEXPIREAT"));
-        let expiry = expires.then(|| "expire".to_owned());
-        let own = own.filter(|own| creation.as_ref() != Some(own));
-        let events = [creation, expiry, own].into_iter().flatten();
-        let events: Vec<String> = events.map(|event| format!("{event} {key}")).collect();
-        assert_eq!(told, events, "{command}");
-
-        watching.run("MULTI");
-        watching.run("PING");
-        let transaction = if effects.is_empty() { "[+PONG]" } else { "_" };
-        assert_eq!(watching.ask("EXEC"), transaction, "{command}");
-        done += 1;
-    }
+    let settings = [&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat();
+    let server = Server::strict(&settings);
+    let done = check_effects(&server, &EFFECTS.replace("{bf}", BF).replace("{cf}", CF));
     assert!(done > 130, "{done}");
 }
 
@@ -250,53 +202,4 @@ fn a_chunk_is_propagated_as_it_came_and_signalled() {
         assert_eq!(db.digest("loaded"), db.digest(key));
         db.run("DEL loaded");
     }
-}
-
-/// The module's events, and that of an expiry, as `name key`, while an action runs.
-pub fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<String> {
-    let mut listener = server.connect();
-    listener.run("PSUBSCRIBE __keyevent@0__:*");
-    let mut db = server.connect();
-    action(&mut db);
-    db.run("SET end-of-events a");
-    let mut events = Vec::new();
-    loop {
-        let message = listener.receive();
-        let channel = message.elements()[2].text();
-        let event = channel.strip_prefix("__keyevent@0__:").expect("a channel of events");
-        match event {
-            "set" => return events,
-            event if event.starts_with("bf.") || event.starts_with("cf.") || event == "expire" => {
-                events.push(format!("{event} {}", message.elements()[3].text()))
-            }
-            _ => {}
-        }
-    }
-}
-
-/// What a command adds to the append-only file, without seeds and times.
-pub fn propagated_by(server: &Server, db: &mut Connection, command: &str) -> Vec<String> {
-    let before = commands_in_append_only_file(server).len();
-    db.line(command);
-    let new = commands_in_append_only_file(server).split_off(before);
-    new.iter().map(|command| without_seed_and_time(command)).collect()
-}
-
-/// Shows a seed of sixteen digits and a time of thirteen as `…`: the seed is random, the time is
-/// the server's.
-fn without_seed_and_time(command: &str) -> String {
-    let mut words: Vec<&str> = command.split(' ').collect();
-    let is_time = |word: &str| word.len() == 13 && word.bytes().all(|digit| digit.is_ascii_digit());
-    let is_seed = |word: &str| word.len() == 16 && word.bytes().all(|it| it.is_ascii_hexdigit());
-    for place in 1..words.len() {
-        let is_given = match words[place - 1] {
-            "AT" => is_time(words[place]),
-            "SEED" => is_seed(words[place]),
-            _ => words[0] == "PEXPIREAT" && place == 2 && is_time(words[place]),
-        };
-        if is_given {
-            words[place] = "…";
-        }
-    }
-    words.join(" ")
 }

@@ -36,7 +36,8 @@ fn alternatives(line: &str) -> Vec<String> {
     all.collect()
 }
 
-fn word(text: &str) -> Vec<u8> {
+/// The bytes of a word, in the notation of [`check_errors`].
+pub fn word(text: &str) -> Vec<u8> {
     let control = |letter: char| match letter {
         '␡' => '\u{7f}',
         '\u{2400}'..='\u{2420}' => (letter as u8) as char,

@@ -16,7 +16,7 @@
 //!   samples     filters of RedisBloom and valkey-bloom     kinds     all chunks, also damaged
 //!   crc64       the footer of a dump                       append_only_file
 //!   follower    a copy of a filter in this process         trial     clusters whose slots move
-//!   errors      tables of errors
+//!   errors      tables of errors                       effects   tables of what commands do
 //! ```
 //!
 //! # Environment variables
@@ -36,6 +36,7 @@ mod append_only_file;
 mod connection;
 mod crc64;
 mod dialect;
+mod effects;
 mod errors;
 mod family;
 pub mod follower;
@@ -64,6 +65,7 @@ pub use append_only_file::{
 pub use connection::{encoded, words, Connection};
 pub use crc64::with_fresh_footer;
 pub use dialect::Dialect;
+pub use effects::{check_effects, events_of};
 pub use errors::{check_errors, Traces};
 pub use family::Family;
 pub use items::{absent_item, add_items, count_found, item, missing_items, packed};

@@ -1,11 +1,10 @@
 //! What is replicated, logged and signalled of filters that forget.
 
-use crate::effects::events_of;
 use crate::replication::assert_follows;
 use crate::windows::field;
 use splitbloom_harness::{
-    add_items, commands_in_append_only_file, eventually, load_chunks, now, scan_dump, Connection,
-    Server, APPEND_ONLY,
+    add_items, commands_in_append_only_file, events_of, eventually, load_chunks, now, scan_dump,
+    Connection, Server, APPEND_ONLY,
 };
 
 #[test]

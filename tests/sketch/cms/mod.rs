@@ -2,7 +2,6 @@
 
 mod cells;
 pub mod encoding;
-mod info;
 mod packed;
 mod replies;
 mod values;
