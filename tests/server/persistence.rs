@@ -2,8 +2,8 @@
 
 use crate::hostile::{large, Large};
 use splitbloom_harness::{
-    add_items, missing_items, now, scan_dump, words, Connection, Family, Fingerprint, Server,
-    Specimen, Specimens, APPEND_ONLY,
+    add_items, missing_items, now, scan_dump, words, Fingerprint, Server, Specimen, Specimens,
+    APPEND_ONLY,
 };
 use std::fs;
 
