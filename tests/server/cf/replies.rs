@@ -68,9 +68,13 @@ fn insert_takes_its_options_in_any_case_and_order_and_then_only_items() {
 
 #[test]
 fn info_has_exactly_eight_fields_in_order() {
-    const RESERVE: &str = "CF.RESERVE k 1000 BUCKETSIZE 4 MAXITERATIONS 500 EXPANSION 3";
+    const SETUP: [&str; 3] = [
+        "CF.RESERVE k 1000 BUCKETSIZE 4 MAXITERATIONS 500 EXPANSION 3 SEED 0123456789abcdef",
+        "CF.INSERT k ITEMS a a b",
+        "CF.DEL k a",
+    ];
     let (server, mut db) = Server::start().with_client();
-    db.run(RESERVE);
+    db.run_all(SETUP);
     let size = db.line("CF.INFO k").field("Size").integer();
     let info = format!(
         "{{+Size: :{size}, +Number of buckets: :256, +Number of filters: :1, \
@@ -78,9 +82,9 @@ fn info_has_exactly_eight_fields_in_order() {
          +Expansion rate: :3, +Max iterations: :500}}"
     );
     server.converse(&[
-        (RESERVE, "+OK"),
-        ("CF.INSERT k ITEMS a a b", "[#t, #t, #t]"),
-        ("CF.DEL k a", "#t"),
+        (SETUP[0], "+OK"),
+        (SETUP[1], "[#t, #t, #t]"),
+        (SETUP[2], "#t"),
         ("CF.INFO k", &info),
         (
             "CF.DEBUG k",
