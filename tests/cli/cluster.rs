@@ -1,6 +1,6 @@
 //! Filters of a cluster: one key, and many.
 
-use crate::tool::{tool, url, Folder, Runs};
+use crate::tool::{lines, tool, url, Folder, Runs};
 use splitbloom_client::PartitionedFilter;
 use splitbloom_harness::trial::{Cluster, Mover, Node};
 use splitbloom_harness::{eventually, Server, SetAtEnd};
@@ -16,10 +16,6 @@ fn on_cluster(cluster: &Cluster, words: &[&str]) -> Command {
     let mut command = tool(words);
     command.env("REDIS_URL", &cluster.urls()[0]);
     command
-}
-
-fn lines(numbers: std::ops::Range<u32>) -> String {
-    numbers.map(|number| format!("user:{number}\n")).collect()
 }
 
 #[test]

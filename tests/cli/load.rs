@@ -1,14 +1,9 @@
 //! `splitbloom load`, `check` and `unload`.
 
-use crate::tool::{tool_on, Folder, Runs};
+use crate::tool::{lines, tool_on, Folder, Runs};
 use splitbloom_harness::{eventually, Server};
 use std::fs;
 use std::process::Stdio;
-
-/// Lines that are not too short.
-fn lines(numbers: std::ops::Range<u32>) -> String {
-    numbers.map(|number| format!("https://example.org/{number}\n")).collect()
-}
 
 #[test]
 fn what_is_loaded_is_found_and_nothing_else() {

@@ -10,6 +10,11 @@ fn migrate(from: &str, to: &str, words: &[&str]) -> Command {
     tool(&[&["migrate", from, to], words].concat())
 }
 
+/// What a migration prints, of filters alone.
+fn counts([copied, there, not]: [usize; 3]) -> String {
+    format!("{copied} filters copied, {there} there already, {not} not copied\n")
+}
+
 /// Two servers, at a rate at which no item is taken for another.
 fn exact() -> [Server; 2] {
     [(); 2].map(|()| Server::configured(&["bf.error-rate 0.000001"]))
@@ -26,8 +31,7 @@ fn filters_of_all_kinds_move_from_every_database_with_their_expiry() {
     from.run("BF.ADD there a");
     let filters = Specimens::all().count() + 2;
     let migrate = || migrate(&url(&old), &url(&new), &[]);
-    let all = format!("{filters} filters copied, 0 there already, 0 not copied\n");
-    assert_eq!(migrate().prints(), all);
+    assert_eq!(migrate().prints(), counts([filters, 0, 0]));
     // Of all databases, with what expires.
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
     let time = to.run("PTTL small").integer();
@@ -37,8 +41,7 @@ fn filters_of_all_kinds_move_from_every_database_with_their_expiry() {
 
     // As after an interruption.
     to.run("DEL small grown");
-    let rest = format!("2 filters copied, {} there already, 0 not copied\n", filters - 2);
-    assert_eq!(migrate().prints(), rest);
+    assert_eq!(migrate().prints(), counts([2, filters - 2, 0]));
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
 }
 
@@ -54,9 +57,9 @@ fn a_database_or_a_pattern_selects_filters() {
     let (old, there) = (url(&old), url(&new));
     migrate(&old, &format!("{there}/1"), &[]).error_with(2, "names a database");
     let run = migrate(&format!("{old}/3"), &format!("{there}/1"), &["--match", "three"]);
-    let one = "1 filters copied, 0 there already, 0 not copied\n";
-    assert_eq!({ run }.prints(), one);
-    assert_eq!(migrate(&format!("{old}/3"), &there, &["--match=*y"]).prints(), one);
+    assert_eq!({ run }.prints(), counts([1, 0, 0]));
+    let run = migrate(&format!("{old}/3"), &there, &["--match=*y"]);
+    assert_eq!({ run }.prints(), counts([1, 0, 0]));
     let mut to = new.connect();
     assert_eq!(to.ask("KEYS *"), "[$thirty]");
     to.run("SELECT 1");
@@ -74,7 +77,7 @@ fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
     to.run("SET text hello");
     to.run("CF.ADD bag a");
     let run = migrate(&url(&old), &url(&new), &[]).run();
-    run.ends(1, "0 filters copied, 0 there already, 3 not copied\n");
+    run.ends(1, &counts([0, 0, 3]));
     for line in [
         "splitbloom: grown: the filter exists, with 1 items and not 3",
         "splitbloom: text: the key holds no filter: string",
@@ -84,7 +87,7 @@ fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
     }
     assert_eq!(to.ask("GET text"), "$hello");
     let replaced = migrate(&url(&old), &url(&new), &["--replace"]).prints();
-    assert_eq!(replaced, "3 filters copied, 0 there already, 0 not copied\n");
+    assert_eq!(replaced, counts([3, 0, 0]));
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
 }
 
@@ -200,8 +203,7 @@ fn filters_of_redisbloom_and_valkey_bloom_answer_as_they_did_once_they_have_move
     filters.push(Filter::empty("empty"));
     filters[0].time_to_live = 500_000_000;
     let old = redisbloom::start(filters);
-    let copied = migrate(&old, &url(&new), &[]).prints();
-    assert_eq!(copied, "5 filters copied, 0 there already, 0 not copied\n");
+    assert_eq!(migrate(&old, &url(&new), &[]).prints(), counts([5, 0, 0]));
     let empty = to.run("CF.INFO empty");
     assert_eq!(empty.field("Number of items inserted").integer(), 0);
     assert_eq!(empty.field("Expansion rate").integer(), 1);
@@ -210,8 +212,7 @@ fn filters_of_redisbloom_and_valkey_bloom_answer_as_they_did_once_they_have_move
     }
     assert!(to.run("PTTL growing").integer() > 400_000_000);
     assert_eq!(to.ask("TTL fixed"), ":-1");
-    let again = migrate(&old, &url(&new), &[]).prints();
-    assert_eq!(again, "0 filters copied, 5 there already, 0 not copied\n");
+    assert_eq!(migrate(&old, &url(&new), &[]).prints(), counts([0, 5, 0]));
 }
 
 #[test]
@@ -221,7 +222,7 @@ fn a_filter_that_changes_while_it_is_copied_is_not_there_afterwards() {
     changing.items += 1;
     let old = redisbloom::start(vec![changing, Filter::of(&CUCKOO, "MBbloomCF", &mut to)]);
     let run = migrate(&old, &url(&new), &[]).run();
-    run.ends(1, "1 filters copied, 0 there already, 1 not copied\n");
+    run.ends(1, &counts([1, 0, 1]));
     let expected = "splitbloom: growing: the filter has changed while it was copied: ";
     assert!(run.stderr.starts_with(expected), "{run:?}");
     assert_eq!(to.ask("KEYS *"), "[$cuckoo]");

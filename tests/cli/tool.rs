@@ -2,6 +2,7 @@
 
 use splitbloom_harness::{tool_path, Server};
 use std::io::Write;
+use std::ops::Range;
 use std::process::{Command, Output, Stdio};
 use std::{fs, thread};
 
@@ -54,6 +55,11 @@ impl Folder {
         names.sort();
         names
     }
+}
+
+/// Lines that are not too short.
+pub fn lines(numbers: Range<u32>) -> String {
+    numbers.map(|number| format!("https://example.org/{number}\n")).collect()
 }
 
 /// What a run printed, and its exit code.

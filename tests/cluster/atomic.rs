@@ -9,6 +9,7 @@ pub use migration::AtomicMove;
 use splitbloom_harness::trial::Cluster;
 use splitbloom_harness::{
     eventually, item, missing_items, Connection, Family, Pace, Reply, Server, Writers,
+    OTHER_SETTINGS,
 };
 use splitbloom_partition::slot_of;
 use std::time::Duration;
@@ -28,15 +29,6 @@ const BUSY: [(Family, &str); 3] = [
 const SOME_ITEMS: u64 = 500;
 /// Items of a filter that is created during the migration. Its capacity is 20, so it grows.
 const ITEMS_OF_CREATED: u64 = 60;
-
-/// The target's defaults, and a limit that every filter exceeds. Neither must affect migrated
-/// filters.
-const OTHER_SETTINGS: [&str; 4] = [
-    "CONFIG SET bf.error-rate 0.2",
-    "CONFIG SET bf.initial-size 7",
-    "CONFIG SET bf.expansion-factor 4",
-    "CONFIG SET bf.max-filter-bytes 1",
-];
 
 /// One command at a time: a refused command changes nothing, so the acknowledged items are exactly
 /// the added ones, in order.
@@ -59,7 +51,8 @@ fn slots_migrate_atomically_while_filters_change() {
     let [source, target] = cluster.owner_and_other("{m}");
     let (source, target, replica) = (&nodes[source], &nodes[target], &nodes[2 + target]);
     let (mut from, mut to) = (source.connect(), target.connect());
-    to.run_all(OTHER_SETTINGS);
+    // Neither other defaults nor a limit must affect migrated filters.
+    to.run_all(OTHER_SETTINGS.map(|line| format!("CONFIG SET {line}")));
     // It gets the same commands in the same order, and none of its slots move.
     let (_server, mut twin) = Server::start().with_client();
     create_filters(&mut from);

@@ -139,11 +139,8 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!(
-                "the log of the server on port {}:\n{}",
-                self.port.number(),
-                self.folder.log()
-            );
+            let (port, log) = (self.port.number(), self.folder.log());
+            eprintln!("the log of the server on port {port}:\n{log}");
         }
     }
 }

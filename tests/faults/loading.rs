@@ -115,12 +115,9 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
         }
         assert_eq!((found, &digests), ([Some(ITEMS); 2], &before));
         assert_eq!(error, "-ERR not found");
-        assert!(
-            writes
-                .iter()
-                .all(|reply| reply.starts_with("-READONLY ") || reply.starts_with("-LOADING ")),
-            "{writes:?}"
-        );
+        let is_refused =
+            |reply: &String| reply.starts_with("-READONLY ") || reply.starts_with("-LOADING ");
+        assert!(writes.iter().all(is_refused), "{writes:?}");
         reads += 1;
     }
     assert!(reads > 0, "no command arrived while the replica was loading");

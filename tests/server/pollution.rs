@@ -2,7 +2,7 @@
 //! before its false-positive rate is twice the requested error rate, and report it.
 
 use splitbloom_filter::hash::{ItemHash, Seed};
-use splitbloom_harness::{absent_item, count_found, Connection, Server};
+use splitbloom_harness::{absent_item, Connection, Family, Server};
 
 const SEED: u64 = 0x5eed_5eed_5eed_5eed;
 const ABSENT_ITEMS: u64 = 200_000;
@@ -31,7 +31,7 @@ fn add_crowding_items(
 }
 
 fn measured_rate(db: &mut Connection) -> f64 {
-    count_found(db, "k", 0..ABSENT_ITEMS, absent_item) as f64 / ABSENT_ITEMS as f64
+    Family::Bloom.count_found(db, "k", 0..ABSENT_ITEMS, absent_item) as f64 / ABSENT_ITEMS as f64
 }
 
 fn guards(db: &mut Connection) -> Vec<f64> {

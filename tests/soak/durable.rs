@@ -161,9 +161,7 @@ impl Soak {
         assert_eq!(held, keys + 1, "deleted keys are gone, all others are present");
         assert_eq!(db.info_number("bf", "bf_filters") as usize, keys + 1);
 
-        self.primary.wait_for(&self.replica);
-        let digest = db.digest_of_everything();
-        assert_eq!(self.replica.connect().digest_of_everything(), digest);
+        let digest = self.primary.assert_equal(&self.replica);
         let mut compared = 1;
         if self.random.percent(50) {
             db.run("DEBUG RELOAD");

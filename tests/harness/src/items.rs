@@ -20,16 +20,6 @@ pub fn add_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
     Family::Bloom.add_items(db, key, numbers)
 }
 
-/// How many of the candidates of these numbers a Bloom filter reports as present.
-pub fn count_found(
-    db: &mut Connection,
-    key: &str,
-    numbers: Range<u64>,
-    candidate: fn(u64) -> Vec<u8>,
-) -> u64 {
-    Family::Bloom.count_found(db, key, numbers, candidate)
-}
-
 /// How many of these items are false negatives of a Bloom filter; it must always be 0.
 pub fn missing_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
     Family::Bloom.missing_items(db, key, numbers)

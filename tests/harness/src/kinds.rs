@@ -35,14 +35,8 @@ impl Kind {
     fn ours(db: &mut Connection, family: Family, key: &str, items: u64) -> Kind {
         let chunks = family.scan_dump(db, key);
         let commands = chunks.iter().map(|(end, bytes)| family.loading(key, *end, bytes));
-        Kind {
-            name: key.to_owned(),
-            family,
-            items,
-            commands: commands.collect(),
-            tolerance: 0,
-            unknowable: 0..0,
-        }
+        let (name, commands) = (key.to_owned(), commands.collect());
+        Kind { name, family, items, commands, tolerance: 0, unknowable: 0..0 }
     }
 
     /// The commands that load it under another key.
@@ -111,16 +105,10 @@ pub fn kinds() -> Vec<Kind> {
     Family::Bloom.add_items(&mut db, "layers", 0..10);
     kinds.push(Kind::ours(&mut db, Family::Bloom, "layers", 10));
     for sample in ALL {
-        let pieces = sample.pieces();
-        let commands = pieces.iter().map(|(end, bytes)| sample.family.loading("", *end, bytes));
-        kinds.push(Kind {
-            name: format!("redisbloom-{}", sample.key),
-            family: sample.family,
-            items: 50,
-            commands: commands.collect(),
-            tolerance: 3,
-            unknowable: 0..0,
-        });
+        let (pieces, family) = (sample.pieces(), sample.family);
+        let commands = pieces.iter().map(|(end, bytes)| family.loading("", *end, bytes));
+        let (name, commands) = (format!("redisbloom-{}", sample.key), commands.collect());
+        kinds.push(Kind { name, family, items: 50, commands, tolerance: 3, unknowable: 0..0 });
     }
     for sample in dumped() {
         let key = format!("kept-{}", kinds.len());

@@ -68,7 +68,7 @@ pub use dialect::Dialect;
 pub use effects::{check_effects, events_of};
 pub use errors::{check_errors, Traces};
 pub use family::Family;
-pub use items::{absent_item, add_items, count_found, item, missing_items, packed};
+pub use items::{absent_item, add_items, item, missing_items, packed};
 pub use layers::layers;
 pub use limits::{address_space, limit, resident, Resource};
 pub use link::Link;

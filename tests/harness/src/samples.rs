@@ -19,7 +19,7 @@
 //! 2024, with the crate `bloomfilter` 3.0.2 and the functions of 1.0 that save and encode, after
 //! its published sources.
 
-use crate::{absent_item, count_found, item, with_fresh_footer, Connection, Family, Reply};
+use crate::{absent_item, item, with_fresh_footer, Connection, Family, Reply};
 
 pub const RDB: &[u8] = include_bytes!("../../server/golden/redisbloom.rdb");
 pub const AOF: &[u8] = include_bytes!("../../server/golden/redisbloom.aof");
@@ -218,5 +218,5 @@ pub fn bytes_of(hex: &str) -> Vec<u8> {
 
 /// How many of the absent items beyond the sample's a Bloom filter takes for present.
 pub fn strangers_found(db: &mut Connection, key: &str) -> u64 {
-    count_found(db, key, 2000..12_000, absent_item)
+    Family::Bloom.count_found(db, key, 2000..12_000, absent_item)
 }

@@ -322,20 +322,11 @@ impl Server {
     /// crashed, nothing panicked.
     pub fn check_health(&mut self) {
         let end = self.process.end();
-        assert!(
-            end.is_none(),
-            "the server exited: {end:?}; end of the log:\n{}",
-            self.folder.tail_of_log()
-        );
-        let log = self.log();
+        let (log, tail) = (self.log(), self.folder.tail_of_log());
+        assert!(end.is_none(), "the server exited: {end:?}; end of the log:\n{tail}");
         assert!(!log.contains("BUG REPORT START"), "a crash report:\n{log}");
         if self.options.counts_panics() {
-            assert_eq!(
-                self.connect().info("bf", "bf_caught_panics"),
-                "0",
-                "{}",
-                self.folder.tail_of_log()
-            );
+            assert_eq!(self.connect().info("bf", "bf_caught_panics"), "0", "{tail}");
         }
     }
 }
@@ -343,11 +334,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if panicking() {
-            eprintln!(
-                "end of the log of the server on port {}:\n{}",
-                self.port(),
-                self.folder.tail_of_log()
-            );
+            let (port, tail) = (self.port(), self.folder.tail_of_log());
+            eprintln!("end of the log of the server on port {port}:\n{tail}");
         } else if !self.is_down {
             self.check_health();
         }
