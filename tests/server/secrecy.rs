@@ -7,6 +7,12 @@ const SEED: &str = "5eed5eed5eed5eed";
 /// The same, as a chunk of SCANDUMP has it, in the escapes of MONITOR and SLOWLOG.
 const SEED_IN_A_CHUNK: &str = "\\xed^\\xed^\\xed^\\xed^";
 
+/// A filter of each family with the seed, a copy, and the parameters.
+const SECRET: [(Family, &str, &str, &str); 2] = [
+    (Family::Bloom, "k", "copy", "0.01 100"),
+    (Family::Counting, "counting", "counting-copy", "100"),
+];
+
 #[test]
 fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
     let everything_is_slow = ["slowlog-log-slower-than 0", "slowlog-max-len 1000"];
@@ -39,9 +45,7 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
         let reply = db.ask(&refused.replace('?', SEED));
         assert_eq!(reply.starts_with("-ERR "), refused.contains('?'), "{reply}");
     }
-    for (family, key, copy) in
-        [(Family::Bloom, "k", "copy"), (Family::Counting, "counting", "counting-copy")]
-    {
+    for (family, key, copy, _) in SECRET {
         family.add_items(&mut db, key, 0..1);
         let chunks = family.scan_dump(&mut db, key);
         family.load_chunks(&mut db, copy, &chunks);
@@ -69,14 +73,6 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
         assert!(!shown.contains(SEED_IN_A_CHUNK), "{shown}");
         let after_seed = shown.split("\"SEED\" ").skip(1);
         assert!(after_seed.into_iter().all(|rest| rest.starts_with("\"(redacted)\"")), "{shown}");
-    }
-}
-
-/// The command that makes a filter with a seed.
-fn reserve(family: Family, key: &str, seed: &str) -> String {
-    match family {
-        Family::Bloom => format!("BF.RESERVE {key} 0.01 100 SEED {seed}"),
-        Family::Counting => format!("CF.RESERVE {key} 100 SEED {seed}"),
     }
 }
 
@@ -146,8 +142,8 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
 
 #[test]
 fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
-    for (family, preamble) in
-        Family::BOTH.into_iter().flat_map(|family| ["yes", "no"].map(|preamble| (family, preamble)))
+    for ((family, _, _, parameters), preamble) in
+        SECRET.into_iter().flat_map(|one| ["yes", "no"].map(|preamble| (one, preamble)))
     {
         let (mut server, mut db) = Server::configured(&[
             "slowlog-log-slower-than 0",
@@ -156,7 +152,7 @@ fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
             &format!("aof-use-rdb-preamble {preamble}"),
         ])
         .with_client();
-        db.run(&reserve(family, "k", &format!("{RANDOM_SEED:016x}")));
+        family.reserve_with(&mut db, "k", &format!("{parameters} SEED {RANDOM_SEED:016x}"));
         family.add_items(&mut db, "k", 0..1);
         let chunks = family.scan_dump(&mut db, "k");
         family.load_chunks(&mut db, "loaded", &chunks);
@@ -238,17 +234,16 @@ fn length_bytes(first: u8) -> usize {
 fn no_answer_and_no_log_shows_a_seed() {
     let (server, mut db) = Server::configured(&["loglevel debug"]).with_client();
     let mut shown = Vec::new();
-    for (family, key, copy) in
-        [(Family::Bloom, "k", "copy"), (Family::Counting, "counting", "counting-copy")]
-    {
-        db.run(&reserve(family, key, SEED));
+    for (family, key, copy, parameters) in SECRET {
+        let reserve = family.command(&format!("RESERVE {key} {parameters} SEED {SEED}"));
+        db.run(&reserve);
         family.add_items(&mut db, key, 0..1);
         let chunks = family.scan_dump(&mut db, key);
         family.load_chunks(&mut db, copy, &chunks);
         let mut cut = chunks[0].1.clone();
         cut.pop();
         shown.push(family.load(&mut db, "cut", 1, &cut));
-        shown.push(db.ask(&reserve(family, key, SEED)));
+        shown.push(db.ask(&reserve));
         for key in [key, copy] {
             shown.push(db.ask(&format!("{} {key} FULL", family.command("INFO"))));
             shown.push(db.ask(&format!("{} {key}", family.command("DEBUG"))));

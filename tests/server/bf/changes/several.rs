@@ -18,12 +18,10 @@ fn question(positions: &[String; 4]) -> String {
     format!("BF.CHANGES a {a} BLOCK 0 ALSO {b} {c} {d}")
 }
 
-/// A client that waits for news of any of the filters.
-fn waiting(server: &Server, db: &mut Connection, positions: &[String; 4]) -> Connection {
-    let mut client = server.connect();
+/// The client waits for news of any of the filters.
+fn wait(client: &mut Connection, db: &mut Connection, positions: &[String; 4]) {
     client.send(question(positions).split(' '));
     eventually("it waits", || db.info_number("clients", "blocked_clients") == 1);
-    client
 }
 
 #[test]
@@ -66,8 +64,8 @@ fn whatever_happens_to_one_of_the_filters_wakes_the_client() {
         if command == "DEL a" && !wakes_of_deletions {
             continue;
         }
-        let now = positions(&mut db);
-        let mut client = waiting(&server, &mut db, &now);
+        let (now, mut client) = (positions(&mut db), server.connect());
+        wait(&mut client, &mut db, &now);
         db.run(command);
         assert_eq!(client.receive().to_string(), reply, "{command}");
         db.run("FLUSHALL");
@@ -82,13 +80,11 @@ fn it_is_a_question_about_its_own_key() {
     db.run("ACL SETUSER follows on nopass ~a +bf.changes");
     let mut client = server.connect();
     client.run("AUTH follows any");
-    client.send(question(&now).split(' '));
-    eventually("it waits", || db.info_number("clients", "blocked_clients") == 1);
+    wait(&mut client, &mut db, &now);
     db.run("BF.ADD b x");
     assert_eq!(client.receive().to_string(), "[:1]");
     assert!(client.ask(&format!("BF.CHANGES b {}", now[1])).starts_with("-NOPERM"));
-    client.send(question(&[0, 0, 2, 3].map(|place: usize| now[place].clone())).split(' '));
-    eventually("it waits", || db.info_number("clients", "blocked_clients") == 1);
+    wait(&mut client, &mut db, &[0, 0, 2, 3].map(|place: usize| now[place].clone()));
     db.run("ACL SETUSER follows resetkeys");
     db.run("BF.ADD c x");
     assert!(client.receive().to_string().starts_with("-NOPERM"));
@@ -101,7 +97,8 @@ fn a_client_that_waits_keeps_the_journals_of_all_its_filters() {
     let now = positions(&mut db);
     db.run("BF.ADD other x");
     position(&mut db, "other");
-    let mut client = waiting(&server, &mut db, &now);
+    let mut client = server.connect();
+    wait(&mut client, &mut db, &now);
     db.run("CONFIG SET bf.journal-idle-time 1");
     eventually("the other ends", || db.info("bf", "bf_journals") == "4");
     db.run("BF.ADD d x");
