@@ -7,13 +7,14 @@ use splitbloom_harness::{add_items, eventually, limit, missing_items, Family, Re
 /// The files of these tests are several times as long.
 const ROOM: u64 = 64 << 10;
 const ITEMS: u64 = 100_000;
-const FILTERS: [(Family, &str); 2] = [(Family::Bloom, "k"), (Family::Counting, "counting")];
+const FILTERS: [(Family, &str, &str); 2] =
+    [(Family::Bloom, "k", "0.001 200000"), (Family::Counting, "counting", "100")];
 
 #[test]
 fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
     let (mut server, mut db) = Server::start().with_client();
-    for (family, key) in FILTERS {
-        family.reserve(&mut db, key);
+    for (family, key, parameters) in FILTERS {
+        family.reserve_with(&mut db, key, parameters);
         family.add_items(&mut db, key, 0..ITEMS);
     }
     let digest = db.digest_of_everything();
@@ -49,7 +50,9 @@ fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() 
         "auto-aof-rewrite-percentage 0",
     ])
     .with_client();
-    FILTERS.iter().for_each(|(family, key)| family.reserve(&mut db, key));
+    for (family, key, parameters) in FILTERS {
+        family.reserve_with(&mut db, key, parameters);
+    }
     limit(server.process(), Resource::FileSize, Some(ROOM));
     let mut added = 0;
     eventually("the server refuses writes", || {
@@ -65,7 +68,7 @@ fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() 
     });
     let digest = db.digest_of_everything();
     assert!(db.ask("CF.DEL counting item:0").starts_with("-MISCONF "));
-    for (family, key) in FILTERS {
+    for (family, key, _) in FILTERS {
         let missing = family.missing_items(&mut db, key, 0..added);
         assert_eq!(missing, 0, "{key}: reads still work");
     }
@@ -79,7 +82,7 @@ fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() 
     server.shut_down("SHUTDOWN NOSAVE");
     server.start_again();
     let mut db = server.connect();
-    for (family, key) in FILTERS {
+    for (family, key, _) in FILTERS {
         assert_eq!(family.missing_items(&mut db, key, 0..added), 0, "{key}");
     }
     assert_eq!(db.digest_of_everything(), digest);

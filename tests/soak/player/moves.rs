@@ -172,14 +172,10 @@ impl Player {
     pub(super) fn dump_and_restore(&mut self, key: &str) -> Played {
         let to = self.random_name();
         let payload = self.ask(&["DUMP", key])?.bytes().to_vec();
-        let replaced = to != key;
-        let words = ["RESTORE", &to, "0"].map(|word| word.as_bytes().to_vec());
-        self.in_doubt.push(to.clone());
-        let reply =
-            self.ask_with::<&str>(&[], words.into_iter().chain([payload, b"REPLACE".to_vec()]))?;
-        self.in_doubt.pop();
+        let rest = [payload, b"REPLACE".to_vec()].into_iter();
+        let reply = self.change_with(&[&to], &["RESTORE", &to, "0"], rest)?;
         assert_eq!(reply.to_string(), "+OK", "RESTORE {to}");
-        if replaced {
+        if to != key {
             self.replace(&to, self.model.keys[key].clone());
         }
         Ok(())
