@@ -126,8 +126,8 @@ pub fn assert_replica_and_files_agree(primary: &Server, replica: &Server) {
     db.run("CONFIG SET bf.max-merge-bytes 64mb");
 }
 
-/// The replica holds what the primary holds, and has met no error: a primary with this module passes
-/// on nothing that fails.
+/// The replica holds what the primary holds, and has met no error: a primary with this module
+/// passes on nothing that fails.
 pub fn assert_follows(primary: &Server, replica: &Server) {
     primary.assert_equal(replica);
     for counter in ["bf_replays_ignored", "bf_replays_refused"] {

@@ -1,5 +1,5 @@
-//! What a command replicates and signals, and whether it breaks a WATCH. What is counted in a window
-//! is replicated with its time, and what does not fit is not replicated.
+//! What a command replicates and signals, and whether it breaks a WATCH. What is counted in a
+//! window is replicated with its time, and what does not fit is not replicated.
 
 use splitbloom_harness::{check_effects, now, Server, APPEND_ONLY};
 

@@ -25,7 +25,8 @@ fn replies_are_those_of_redisbloom() {
         ("TOPK.RESERVE w 3 8 7 0.5 WINDOW 60", "+OK"),
         (
             "TOPK.INFO w",
-            "{+k: :3, +width: :8, +depth: :7, +decay: ,0.5, +window: :60, +slices: :8, +latest: :0}",
+            "{+k: :3, +width: :8, +depth: :7, +decay: ,0.5, +window: :60, +slices: :8, \
+             +latest: :0}",
         ),
     ]);
 }

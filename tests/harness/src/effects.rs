@@ -6,9 +6,10 @@ use crate::{commands_in_append_only_file, Connection, Server};
 /// Checks what each command of a table does, and what it signals: its own event, that of a filter's
 /// creation, that of an expiry. Returns how many commands there are.
 ///
-/// A line has a command, `=>`, and what it replicates: `=` itself, nothing, or other commands, which
-/// are a transaction if there are several. Seeds are shown as `…`, and so are the times that the
-/// server has given, and a line feed as `␊`. An empty line deletes all keys. `#` begins a comment.
+/// A line has a command, `=>`, and what it replicates: `=` itself, nothing, or other commands,
+/// which are a transaction if there are several. Seeds are shown as `…`, and so are the times that
+/// the server has given, and a line feed as `␊`. An empty line deletes all keys. `#` begins a
+/// comment.
 ///
 /// The server has an append-only file, and notifies of everything.
 pub fn check_effects(server: &Server, table: &str) -> usize {

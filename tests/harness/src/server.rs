@@ -186,7 +186,8 @@ impl Server {
         line.unwrap_or_else(|| panic!("no {words:?} in {log}")).to_owned()
     }
 
-    /// What the log says of errors, in lower case, but for settings that have the word in their names.
+    /// What the log says of errors, in lower case, but for settings that have the word in their
+    /// names.
     pub fn errors_logged(&self) -> Vec<String> {
         let log = self.log().to_lowercase().replace("error-rate", "");
         let is_bad = |line: &&str| line.contains("error") || line.contains("critical");
@@ -206,8 +207,8 @@ impl Server {
         db
     }
 
-    /// Sends commands to the server, emptied before, in each protocol, and checks their replies. They
-    /// are written as in RESP3, but for what is the same in RESP2.
+    /// Sends commands to the server, emptied before, in each protocol, and checks their replies.
+    /// They are written as in RESP3, but for what is the same in RESP2.
     pub fn converse(&self, lines: &[(&str, &str)]) {
         for (mut db, has_resp3) in [(self.connect(), false), (self.connect_resp3(), true)] {
             db.run("FLUSHALL");
@@ -218,8 +219,8 @@ impl Server {
         }
     }
 
-    /// Measured from a new connection, whose buffers are small, once no other is open and lazy freeing
-    /// is done.
+    /// Measured from a new connection, whose buffers are small, once no other is open and lazy
+    /// freeing is done.
     pub fn used_memory(&self) -> i64 {
         let mut db = self.connect();
         eventually("other connections are closed and lazy freeing is done", || {
