@@ -7,12 +7,14 @@
 //!   fields     what a saved value consists of     number     numbers as clients write them
 //!   span       lengths of time in slices       packing    many items in one argument
 //!   attachment what the owner of a value keeps with it
+//!   math       powers, the same on every machine
 //! ```
 #![deny(missing_docs)]
 
 pub mod alloc;
 pub mod attachment;
 pub mod fields;
+pub mod math;
 #[allow(unsafe_code, reason = "AVX2, where the CPU has it")]
 pub mod murmur;
 pub mod number;

@@ -2,18 +2,7 @@
 
 pub mod model;
 
-/// `base` to an integer power, by squaring.
-pub fn power(mut base: f64, mut exponent: u64) -> f64 {
-    let mut result = 1.0;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result *= base;
-        }
-        base *= base;
-        exponent >>= 1;
-    }
-    result
-}
+pub use splitbloom_foundation::math::power;
 
 /// The largest integer that [`whole`] returns.
 pub const MAX_WHOLE: f64 = (1u64 << 60) as f64;

@@ -16,6 +16,7 @@
 use super::random::Random;
 use super::MAX_UNITS;
 use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
+use splitbloom_foundation::math::power;
 use std::alloc::Layout;
 
 /// The counts whose powers are kept, in 2 KiB: at the default decay of 0.9 a bucket of 256 loses to
@@ -80,18 +81,9 @@ impl Decay {
         }
     }
 
-    /// By squaring.
     #[cold]
     fn computed_power(&self, count: u32) -> f64 {
-        let (mut power, mut square, mut rest) = (1.0, self.base, count);
-        while rest > 0 {
-            if rest & 1 == 1 {
-                power *= square;
-            }
-            square *= square;
-            rest >>= 1;
-        }
-        power
+        power(self.base, count.into())
     }
 
     /// The first count whose power is below `least`, by bisection.
