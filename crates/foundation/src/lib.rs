@@ -7,7 +7,7 @@
 //!   fields     what a saved value consists of     number     numbers as clients write them
 //!   span       lengths of time in slices       packing    many items in one argument
 //!   attachment what the owner of a value keeps with it
-//!   math       powers, the same on every machine
+//!   slot       a part that a copy shares       math       powers, the same on every machine
 //! ```
 #![deny(missing_docs)]
 
@@ -28,6 +28,7 @@ pub mod prefetch;
 pub mod segment;
 #[allow(unsafe_code, reason = "counted owners, as in Arc")]
 pub mod shared;
+pub mod slot;
 pub mod span;
 
 /// What `shared` counts owners with. `fuzz/threads` compiles `shared` with another one.

@@ -65,7 +65,7 @@ impl Counters {
 
     /// The number of segments that are allocated, whole or in part.
     pub fn allocated(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.block().is_some()).count()
+        self.slots.iter().filter(|slot| slot.part().is_some()).count()
     }
 
     /// The number of bytes of segment `index`.
@@ -90,7 +90,7 @@ impl Counters {
     /// The lines of segment `index` that are allocated, in ascending order, with their numbers. The
     /// last line of the last segment has zeros after its counters.
     pub fn lines(&self, index: usize) -> impl Iterator<Item = (usize, &[u8; LINE_BYTES])> {
-        self.slots[index].block().into_iter().flat_map(Block::lines)
+        self.slots[index].part().into_iter().flat_map(Block::lines)
     }
 
     /// Sets the counters of segment `index`, which is empty, to those of `lines`. Allocates the
@@ -124,7 +124,7 @@ impl Counters {
     #[inline]
     pub fn single<const N: usize>(&self) -> Option<&[[u8; N]]> {
         match &*self.slots {
-            [slot] => match slot.block()? {
+            [slot] => match slot.part()? {
                 Block::Full(segment) => Some(segment.cells()),
                 Block::Few(_) => None,
             },
@@ -145,7 +145,7 @@ impl Counters {
     #[inline]
     pub fn get<const N: usize>(&self, cell: u64) -> [u8; N] {
         let (index, place) = place_of::<N>(cell);
-        self.slots[index].block().map_or([0; N], |block| block.get(place))
+        self.slots[index].part().map_or([0; N], |block| block.get(place))
     }
 
     /// Counter number `cell`, of `N` bytes, for writing, if it is allocated and not shared.
@@ -182,8 +182,8 @@ impl Counters {
     fn allocate(&mut self, index: usize, number: usize) -> Result<(), OutOfMemory> {
         let (words, most) = (self.words_of(index), self.most_lines(index));
         let slot = &mut self.slots[index];
-        let was_owned = slot.is_own_segment();
-        slot.own()?;
+        let was_owned = is_own_segment(slot);
+        slot.own(Block::try_clone)?;
         let number = number as u16;
         let block = match slot {
             Slot::Own(Block::Few(lines)) => match lines.first_mut() {
@@ -200,12 +200,12 @@ impl Counters {
             }
             Slot::Empty => Block::Full(Segment::clear(words)?),
             Slot::Own(Block::Full(_)) | Slot::Shared(_) => {
-                self.owned += usize::from(slot.is_own_segment() && !was_owned);
+                self.owned += usize::from(is_own_segment(slot) && !was_owned);
                 return Ok(());
             }
         };
         *slot = Slot::Own(block);
-        self.owned += usize::from(slot.is_own_segment());
+        self.owned += usize::from(is_own_segment(slot));
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl Counters {
     #[inline]
     pub fn prefetch<const N: usize>(&self, cell: u64) {
         let (index, place) = place_of::<N>(cell);
-        if let Some(block) = self.slots[index].block() {
+        if let Some(block) = self.slots[index].part() {
             block.prefetch::<N>(place);
         }
     }
@@ -274,49 +274,25 @@ impl Counters {
         Ok(copy)
     }
 
-    /// Visits every kind of allocation: its layout and their number. Shared segments are visited in
-    /// both copies.
+    /// Visits every allocation. Shared segments are visited in both copies.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         visit(Layout::for_value(&*self.slots), 1);
-        let (mut full, mut shared) = (0, 0);
         for (index, slot) in self.slots.iter().enumerate() {
-            if let Some(Block::Full(_)) = slot.block() {
-                match Segment::layout(self.words_of(index)) {
-                    Some(layout) if layout.size() == SEGMENT_BYTES => full += 1,
-                    layout => layout.into_iter().for_each(|layout| visit(layout, 1)),
+            let mut one = |layout| visit(layout, 1);
+            match slot.part() {
+                Some(Block::Full(_)) => {
+                    Segment::layout(self.words_of(index)).into_iter().for_each(&mut one);
                 }
+                Some(Block::Few(lines)) => {
+                    one(Layout::for_value(&**lines));
+                    lines.iter().flat_map(Lines::layouts).for_each(&mut one);
+                }
+                None => {}
             }
-            shared += u64::from(matches!(slot, Slot::Shared(_)));
-        }
-        if let (Some(layout), 1..) = (Segment::layout(SEGMENT_BYTES / size_of::<u64>()), full) {
-            visit(layout, full);
-        }
-        if shared > 0 {
-            visit(Shared::<Block>::layout(), shared);
-        }
-        self.visit_lines(visit);
-    }
-
-    /// Visits the lines of segments, those arrays of one size together.
-    fn visit_lines(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        // A list grows by a quarter, so there are some twenty sizes of each of its two arrays.
-        let mut kinds: [Option<(Layout, u64)>; 64] = [None; 64];
-        let lists = self.slots.iter().filter_map(|slot| match slot.block()? {
-            Block::Few(lines) => Some(lines),
-            Block::Full(_) => None,
-        });
-        let layouts = lists.flat_map(|lines| {
-            let arrays = lines.iter().flat_map(Lines::layouts);
-            arrays.chain([Layout::for_value(&**lines)])
-        });
-        for layout in layouts {
-            let is_its = |kind: &&mut Option<_>| kind.is_none_or(|(known, _)| known == layout);
-            match kinds.iter_mut().find(is_its) {
-                Some(kind) => *kind = Some((layout, kind.map_or(0, |(_, times)| times) + 1)),
-                None => visit(layout, 1),
+            if slot.is_shared() {
+                one(Shared::<Block>::layout());
             }
         }
-        kinds.into_iter().flatten().for_each(|(layout, times)| visit(layout, times));
     }
 
     /// Passes all allocations that are not shared through `mover`, from segment `from` on, until it
@@ -351,6 +327,11 @@ pub(crate) fn read_counters(
     to.put(index, lines)
 }
 
+/// Whether it is a whole segment that may be written to.
+fn is_own_segment(slot: &Slot) -> bool {
+    matches!(slot, Slot::Own(Block::Full(_)))
+}
+
 /// Whether a line has a counter above 0.
 fn is_touched(line: &[u8; LINE_BYTES]) -> bool {
     *line != [0; LINE_BYTES]
@@ -368,10 +349,13 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
+    /// The sizes of allocations, the smallest first, and their numbers.
     fn allocations(counters: &Counters) -> Vec<(usize, u64)> {
-        let mut sizes = Vec::new();
-        counters.visit_allocations(&mut |layout, times| sizes.push((layout.size(), times)));
-        sizes
+        let mut sizes = BTreeMap::new();
+        counters.visit_allocations(&mut |layout, times| {
+            *sizes.entry(layout.size()).or_default() += times;
+        });
+        sizes.into_iter().collect()
     }
 
     /// Counters of a full segment; each has four bytes in these tests.
@@ -399,10 +383,10 @@ mod tests {
         assert_eq!((get(&counters, CELLS - 1), counters.get_mut::<4>(CELLS - 1)), (0, None));
         set(&mut counters, CELLS - 1, 7);
         assert_eq!(counters.lines(3).map(|(_, line)| line[16]).collect::<Vec<_>>(), [7]);
-        assert_eq!(allocations(&counters), [(4 * size_of::<Slot>(), 1), (64, 1)]);
+        assert_eq!(allocations(&counters), [(64, 1), (4 * size_of::<Slot>(), 1)]);
         counters.own::<4>(0).unwrap();
         counters.own::<4>(SEGMENT_CELLS).unwrap();
-        assert_eq!(allocations(&counters)[1..], [(64, 1), (SEGMENT_BYTES, 2)]);
+        assert_eq!(allocations(&counters)[1..], [(4 * size_of::<Slot>(), 1), (SEGMENT_BYTES, 2)]);
         assert_eq!(counters.touched().collect::<Vec<_>>(), [3]);
     }
 
@@ -473,6 +457,6 @@ mod tests {
         assert!(counters.owned < counters.slots.len(), "shared with the last copy");
         (0..CELLS).for_each(|cell| counters.own::<4>(cell).unwrap());
         assert!(counters.owns_all());
-        assert_eq!(counters.slots.iter().filter(|slot| slot.is_own_segment()).count(), 7);
+        assert_eq!(counters.slots.iter().filter(|slot| is_own_segment(slot)).count(), 7);
     }
 }

@@ -105,7 +105,7 @@ impl Leaves {
             return None;
         }
         let slot = leaf.slots.get_mut((index % LEAF_SEGMENTS) as usize)?;
-        let segment = slot.own_segment_mut()?;
+        let segment = slot.own_mut()?.segment_mut()?;
         segment.line_mut((number % SEGMENT_LINES) as usize)
     }
 
@@ -116,7 +116,7 @@ impl Leaves {
             Some(leaf) if leaf.number == number => leaf,
             _ => &self.leaves[self.search(number).ok()?],
         };
-        leaf.slots.get((index % LEAF_SEGMENTS) as usize)?.segment()
+        leaf.slots.get((index % LEAF_SEGMENTS) as usize)?.part()?.segment()
     }
 
     #[inline]
@@ -124,7 +124,7 @@ impl Leaves {
         let place = self.find(index / LEAF_SEGMENTS).ok()?;
         let leaf = self.leaves.get_mut(place)?;
         let slot = leaf.slots.get_mut((index % LEAF_SEGMENTS) as usize)?;
-        slot.own_segment_mut()
+        slot.own_mut()?.segment_mut()
     }
 
     /// The index of leaf `number`, or of the range that contains it; otherwise the index at which
@@ -165,7 +165,8 @@ impl Leaves {
     /// The list of the range at index `place`, perhaps an empty one.
     fn list_of_range(&self, place: usize) -> &List {
         static NO_UNITS: List = List::new();
-        self.leaves[place].slots.first().and_then(Slot::list).unwrap_or(&NO_UNITS)
+        let block = self.leaves[place].slots.first().and_then(Slot::part);
+        block.and_then(Block::list).unwrap_or(&NO_UNITS)
     }
 
     /// The index of the slot of a segment in the leaf at index `place`.
@@ -181,7 +182,7 @@ impl Leaves {
     fn block(&self, segment: u64) -> Option<&Block> {
         let place = self.find(segment / LEAF_SEGMENTS).ok()?;
         let slot = self.slot_of(place, segment);
-        self.leaves[place].slots.get(slot)?.block()
+        self.leaves[place].slots.get(slot)?.part()
     }
 
     /// The words of a unit, if it is allocated.
@@ -254,11 +255,12 @@ impl Leaves {
         place: usize,
         segment: u64,
     ) -> impl Iterator<Item = (u64, View<'a>)> {
-        let whole = slot.segment().map(|whole| {
+        let block = slot.part();
+        let whole = block.and_then(Block::segment).map(|whole| {
             let words = &whole.words()[..self.len_of(segment)];
             (segment, View::Whole(words))
         });
-        let sorted = slot.list().map(|list| Sorted::of(list, self.units, |_| true));
+        let sorted = block.and_then(Block::list).map(|list| Sorted::of(list, self.units, |_| true));
         let some = sorted.into_iter().flat_map(move |mut rest| {
             iter::from_fn(move || {
                 let (number, sorted) = rest.take_segment()?;
@@ -292,7 +294,7 @@ impl Leaves {
             let first = leaf.number * LEAF_SEGMENTS;
             let from = index.saturating_sub(first) as usize;
             let mut slots = leaf.slots.iter().enumerate().skip(from);
-            slots.find(|(_, slot)| slot.block().is_some()).map(|(slot, _)| first + slot as u64)
+            slots.find(|(_, slot)| slot.part().is_some()).map(|(slot, _)| first + slot as u64)
         })
     }
 
@@ -307,9 +309,9 @@ impl Leaves {
         for (place, leaf) in self.leaves.iter_mut().enumerate() {
             let mut slots = empty_slots(leaf.slots.len())?;
             for (to, from) in slots.iter_mut().zip(&mut leaf.slots) {
-                let was_shared = matches!(from, Slot::Shared(_));
-                if let Some(shared) = from.share()? {
-                    *to = Slot::Shared(shared);
+                let was_shared = from.is_shared();
+                *to = from.share()?;
+                if to.is_shared() {
                     self.shared += u64::from(!was_shared);
                     copy.shared += 1;
                 }
@@ -357,23 +359,9 @@ impl Leaves {
             }
         }
         if self.full < self.allocated {
-            self.visit_lists(visit);
-        }
-    }
-
-    /// Visits the lists, those of one size together: there may be one for each segment.
-    fn visit_lists(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        let mut kinds: [Option<(Layout, u64)>; 64] = [None; 64];
-        let slots = self.leaves.iter().flat_map(|leaf| &leaf.slots);
-        for layout in slots.filter_map(|slot| slot.list()?.layout()) {
-            let is_its = |kind: &&mut Option<_>| kind.is_none_or(|(known, _)| known == layout);
-            match kinds.iter_mut().find(is_its) {
-                Some(kind) => *kind = Some((layout, kind.map_or(0, |(_, times)| times) + 1)),
-                None => visit(layout, 1),
-            }
-        }
-        for (layout, times) in kinds.into_iter().flatten() {
-            visit(layout, times);
+            let slots = self.leaves.iter().flat_map(|leaf| &leaf.slots);
+            let lists = slots.filter_map(|slot| slot.part()?.list()?.layout());
+            lists.for_each(|layout| visit(layout, 1));
         }
     }
 
@@ -410,7 +398,7 @@ impl Leaves {
             Slot::Own(Block::Full(segment)) => segment.relocate(mover),
             Slot::Own(Block::List(list)) => list.relocate(mover),
         }
-        let last = slot.list().and_then(|list| list.numbers().max());
+        let last = slot.part().and_then(Block::list).and_then(|list| list.numbers().max());
         let last = last.map(|last| self.units.segment_of(self.unit_in(place, last)));
         Some(last.unwrap_or(segment) + 1)
     }

@@ -5,7 +5,6 @@ use super::LINE_BYTES;
 use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
 use splitbloom_foundation::prefetch::prefetch;
 use splitbloom_foundation::segment::Segment;
-use splitbloom_foundation::shared::Shared;
 
 /// The counters of a segment: all of them, or those of the lines that items have touched.
 pub enum Block {
@@ -14,14 +13,8 @@ pub enum Block {
     Few(Box<[Lines]>),
 }
 
-/// The place of a segment.
-pub enum Slot {
-    /// All 0.
-    Empty,
-    Own(Block),
-    /// Shared with a copy; neither of the two may write to it.
-    Shared(Shared<Block>),
-}
+/// The place of a segment. An empty one is all 0.
+pub type Slot = splitbloom_foundation::slot::Slot<Block>;
 
 impl Block {
     /// The lines that are allocated, in ascending order, with their numbers.
@@ -81,7 +74,11 @@ impl Block {
         try_boxed(1, |one| one.push(lines)).map(Self::Few)
     }
 
-    fn try_clone(&self) -> Result<Self, OutOfMemory> {
+    /// A copy.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
         match self {
             Self::Full(segment) => segment.try_clone().map(Self::Full),
             Self::Few(lines) => Self::few(lines.first().ok_or(OutOfMemory)?.try_clone()?),
@@ -109,67 +106,4 @@ fn few(lines: &[Lines], byte: usize) -> Option<&Line> {
 #[cold]
 fn few_mut(lines: &mut [Lines], byte: usize) -> Option<&mut Line> {
     lines.first_mut()?.get_mut((byte / LINE_BYTES) as u16)
-}
-
-impl Slot {
-    #[inline]
-    pub fn block(&self) -> Option<&Block> {
-        match self {
-            Self::Empty => None,
-            Self::Own(block) => Some(block),
-            Self::Shared(shared) => Some(shared),
-        }
-    }
-
-    #[inline]
-    pub fn own_mut(&mut self) -> Option<&mut Block> {
-        match self {
-            Self::Own(block) => Some(block),
-            Self::Empty | Self::Shared(_) => None,
-        }
-    }
-
-    /// Whether it is a whole segment that may be written to.
-    pub fn is_own_segment(&self) -> bool {
-        matches!(self, Self::Own(Block::Full(_)))
-    }
-
-    /// Takes sole ownership of a shared block, by copying it if the other owner still exists.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing has changed.
-    pub fn own(&mut self) -> Result<(), OutOfMemory> {
-        *self = match std::mem::replace(self, Self::Empty) {
-            Self::Shared(shared) => match shared.try_into_inner() {
-                Ok(block) => Self::Own(block),
-                Err(shared) => {
-                    let copy = shared.try_clone();
-                    *self = Self::Shared(shared);
-                    Self::Own(copy?)
-                }
-            },
-            other => other,
-        };
-        Ok(())
-    }
-
-    /// Shares the block with a copy, which is returned.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing has changed.
-    pub fn share(&mut self) -> Result<Self, OutOfMemory> {
-        let shared = match std::mem::replace(self, Self::Empty) {
-            Self::Empty => return Ok(Self::Empty),
-            Self::Shared(shared) => shared,
-            Self::Own(block) => match Shared::try_new(block) {
-                Ok(shared) => shared,
-                Err(block) => {
-                    *self = Self::Own(block);
-                    return Err(OutOfMemory);
-                }
-            },
-        };
-        *self = Self::Shared(shared.clone());
-        Ok(Self::Shared(shared))
-    }
 }

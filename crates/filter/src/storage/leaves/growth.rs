@@ -85,7 +85,7 @@ impl Leaves {
         let most = self.max_in_slot(self.is_range(place), segment);
         let index = self.slot_of(place, segment);
         let slot = &mut self.leaves[place].slots[index];
-        self.shared -= u64::from(slot.own()?);
+        self.shared -= u64::from(slot.own(Block::try_clone)?);
         let mut first = List::new();
         let list = match slot {
             Slot::Empty => &mut first,
@@ -112,7 +112,7 @@ impl Leaves {
         let (units, len) = (self.units, self.len_of(segment));
         let index = self.slot_of(place, segment);
         let slot = &mut self.leaves[place].slots[index];
-        self.shared -= u64::from(slot.own()?);
+        self.shared -= u64::from(slot.own(Block::try_clone)?);
         let (is_new, whole) = match slot {
             Slot::Own(Block::Full(_)) | Slot::Shared(_) => return Ok(()),
             Slot::Empty => (true, Segment::clear(len)?),
@@ -206,7 +206,7 @@ impl Leaves {
             1 => slot_of_segment(list, units, self.len_of(number * LEAF_SEGMENTS), is_right)?,
             _ => slot_of(list.part(units, is_right)?),
         };
-        let is_full = right.segment().is_some();
+        let is_full = right.part().and_then(Block::segment).is_some();
         let right = try_boxed(1, |one| one.push(right))?;
         self.insert_leaf(place + 1, number, right)?;
         self.replace(place, 0, left);
@@ -222,7 +222,7 @@ impl Leaves {
         for (slot, segment) in slots.iter_mut().zip(number * LEAF_SEGMENTS..) {
             let is_its = |number| units.index_in(segment, number).is_some();
             *slot = slot_of_segment(list, units, self.len_of(segment), is_its)?;
-            full += u64::from(slot.segment().is_some());
+            full += u64::from(slot.part().and_then(Block::segment).is_some());
         }
         self.replace(place, 0, Slot::Empty);
         self.leaves[place] = Leaf { number, slots };
@@ -233,7 +233,7 @@ impl Leaves {
     /// Replaces a slot.
     fn replace(&mut self, place: usize, slot: usize, by: Slot) {
         let slot = &mut self.leaves[place].slots[slot];
-        self.shared -= u64::from(matches!(slot, Slot::Shared(_)));
+        self.shared -= u64::from(slot.is_shared());
         *slot = by;
     }
 
@@ -277,7 +277,7 @@ impl Leaves {
             let place = self.make_leaf(leaf.number)?;
             let own = self.leaves[place].slots.iter_mut();
             for (own, slot) in own.zip(leaf.slots) {
-                if slot.block().is_some() {
+                if slot.part().is_some() {
                     *own = slot;
                 }
             }

@@ -4,7 +4,6 @@ use crate::error::AddError;
 use crate::storage::list::{List, Units};
 use splitbloom_foundation::alloc::try_boxed;
 use splitbloom_foundation::segment::Segment;
-use splitbloom_foundation::shared::Shared;
 
 /// One allocation of bits: a segment, or a list of units.
 pub enum Block {
@@ -13,96 +12,40 @@ pub enum Block {
 }
 
 /// One segment of a leaf, or all segments of some leaves.
-pub enum Slot {
-    Empty,
-    Own(Block),
-    /// Shared with a copy; neither filter may write to it.
-    Shared(Shared<Block>),
-}
+pub type Slot = splitbloom_foundation::slot::Slot<Block>;
 
 /// The memory bound of [`crate::codec`] for hostile bytes depends on this size.
 const _: () = assert!(size_of::<Slot>() == 24);
 
 impl Block {
-    fn try_clone(&self) -> Result<Self, AddError> {
-        match self {
-            Self::Full(segment) => Ok(Self::Full(segment.try_clone()?)),
-            Self::List(list) => list.try_clone().map(Self::List),
-        }
-    }
-}
-
-impl Slot {
     #[inline]
     pub fn segment(&self) -> Option<&Segment> {
-        match self.block()? {
-            Block::Full(segment) => Some(segment),
-            Block::List(_) => None,
+        match self {
+            Self::Full(segment) => Some(segment),
+            Self::List(_) => None,
         }
     }
 
     #[inline]
-    pub fn own_segment_mut(&mut self) -> Option<&mut Segment> {
+    pub fn segment_mut(&mut self) -> Option<&mut Segment> {
         match self {
-            Self::Own(Block::Full(segment)) => Some(segment),
-            Self::Empty | Self::Own(Block::List(_)) | Self::Shared(_) => None,
-        }
-    }
-
-    #[inline]
-    pub fn block(&self) -> Option<&Block> {
-        match self {
-            Self::Empty => None,
-            Self::Own(block) => Some(block),
-            Self::Shared(shared) => Some(shared),
+            Self::Full(segment) => Some(segment),
+            Self::List(_) => None,
         }
     }
 
     pub fn list(&self) -> Option<&List> {
-        match self.block()? {
-            Block::List(list) => Some(list),
-            Block::Full(_) => None,
+        match self {
+            Self::List(list) => Some(list),
+            Self::Full(_) => None,
         }
     }
 
-    /// Takes sole ownership of a shared block whose other owner has been dropped. Returns whether
-    /// it did.
-    pub fn reclaim(&mut self) -> bool {
-        let was_shared = matches!(self, Self::Shared(_));
-        *self = match std::mem::replace(self, Self::Empty) {
-            Self::Shared(shared) => shared.try_into_inner().map_or_else(Self::Shared, Self::Own),
-            other => other,
-        };
-        was_shared && matches!(self, Self::Own(_))
-    }
-
-    /// Takes sole ownership of a shared block, by copying it if the other owner still exists.
-    /// Returns whether it was shared.
-    pub fn own(&mut self) -> Result<bool, AddError> {
-        let was_shared = matches!(self, Self::Shared(_));
-        self.reclaim();
-        if let Self::Shared(shared) = self {
-            *self = Self::Own(shared.try_clone()?);
-        }
-        Ok(was_shared)
-    }
-
-    /// Shares the block with a copy; `None` if the slot is empty.
-    pub fn share(&mut self) -> Result<Option<Shared<Block>>, AddError> {
-        let shared = match std::mem::replace(self, Self::Empty) {
-            Self::Empty => return Ok(None),
-            Self::Shared(shared) => Ok(shared),
-            Self::Own(block) => Shared::try_new(block),
-        };
-        match shared {
-            Ok(shared) => {
-                *self = Self::Shared(shared.clone());
-                Ok(Some(shared))
-            }
-            Err(block) => {
-                *self = Self::Own(block);
-                Err(AddError::OutOfMemory)
-            }
+    /// A copy.
+    pub fn try_clone(&self) -> Result<Self, AddError> {
+        match self {
+            Self::Full(segment) => Ok(Self::Full(segment.try_clone()?)),
+            Self::List(list) => list.try_clone().map(Self::List),
         }
     }
 }
