@@ -41,13 +41,11 @@ const INFO: &[Field] = &[
     Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 
-/// The version with the commit, if `scripts/version --build` named one to the compiler.
-const BUILD: Option<&str> = option_env!("SPLITBLOOM_BUILD");
-
 const MODULE: Module = Module {
     name: c"bf",
     title: "splitbloom",
-    version: splitbloom_server::version!(BUILD),
+    // With the commit, if `scripts/version --build` named one to the compiler.
+    version: splitbloom_server::version!(option_env!("SPLITBLOOM_BUILD")),
     commands: "BF",
     rivals: "RedisBloom, valkey-bloom",
     load,

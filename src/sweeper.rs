@@ -6,7 +6,7 @@
 //! next visit ([`timetable`](crate::types::timetable)).
 
 use crate::stats;
-use crate::types::timetable::{Timetable, CHANGES, SWEEPS};
+use crate::types::timetable::{Timetable, SWEEPS};
 use crate::types::BloomFilter;
 use splitbloom_filter::filter::Swept;
 use splitbloom_filter::{AddError, Filter};
@@ -14,7 +14,7 @@ use splitbloom_server::arguments::Argument;
 use splitbloom_server::change::Target;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
-use splitbloom_server::events::{self, Listener};
+use splitbloom_server::events;
 use splitbloom_server::key::WriteKey;
 use splitbloom_server::lapse;
 use splitbloom_server::queue::{Due, Ticket, RETRY_MS};
@@ -29,10 +29,7 @@ const NO_MEMORY_RETRY_MS: u64 = 1_000;
 pub fn register(context: &Context) {
     SWEEPS.timer.register(sweep);
     lapse::register::<BloomFilter>();
-    events::register(
-        context,
-        Listener { moved, role_changed: |context| SWEEPS.timer.set(0, context.thread()) },
-    );
+    events::register(context, |context| SWEEPS.timer.set(0, context.thread()));
 }
 
 /// Takes a step of sweeping `filter`, and counts it. A large table that is forgotten as a whole is
@@ -61,21 +58,6 @@ pub fn free_filter(filter: Filter) {
 pub fn free_gone(filter: &mut Filter) {
     if let Some(table) = filter.take_gone() {
         free_in_background("bf-free", table);
-    }
-}
-
-/// Schedules a value that has moved to `key` from another key.
-fn moved(context: &Context, key: Argument<'_>) {
-    if SWEEPS.next_due().is_none() && CHANGES.next_due().is_none() {
-        return; // most servers have no filters that forget
-    }
-    // The key has just been written, so no server is saving it yet. If one were, the filter would
-    // wait for the next command that changes it.
-    let Ok(mut opened) = context.open_quietly(key) else {
-        return;
-    };
-    if let Ok(Some(stored)) = opened.value::<BloomFilter>() {
-        stored.schedule(context, key);
     }
 }
 

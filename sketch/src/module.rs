@@ -2,12 +2,12 @@
 
 use crate::{cms, config, stored, tdigest, topk};
 use splitbloom_server::allocator::bytes_held;
-use splitbloom_server::arguments::{Argument, Arguments};
+use splitbloom_server::arguments::Arguments;
 use splitbloom_server::catch_panic::CAUGHT_PANICS;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::VALUES_REFUSED;
 use splitbloom_server::entry::{Module, Refused};
-use splitbloom_server::events::{self, Listener};
+use splitbloom_server::events;
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
 use splitbloom_server::replay::REPLAYS_REFUSED;
@@ -21,13 +21,11 @@ const INFO: &[Field] = &[
     Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 
-/// The version with the commit, if `scripts/version --build` named one to the compiler.
-const BUILD: Option<&str> = option_env!("SPLITBLOOM_BUILD");
-
 const MODULE: Module = Module {
     name: c"sketch",
     title: "splitsketch",
-    version: splitbloom_server::version!(BUILD),
+    // With the commit, if `scripts/version --build` named one to the compiler.
+    version: splitbloom_server::version!(option_env!("SPLITBLOOM_BUILD")),
     commands: "CMS, TOPK or TDIGEST",
     rivals: "RedisBloom",
     load,
@@ -43,14 +41,9 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     cms::register(context)?;
     topk::register(context)?;
     tdigest::register(context)?;
-    events::register(context, Listener { moved, role_changed: |_| {} });
+    events::register(context, |_| {}); // a sketch needs nothing from its server's role
     info::register(context, INFO);
     let (version, server) = (MODULE.version.text, context.server());
     notice(context, format_args!("splitsketch {version} on {server}"));
     Ok(())
-}
-
-fn moved(context: &Context, key: Argument<'_>) {
-    cms::moved(context, key);
-    topk::moved(context, key);
 }

@@ -10,8 +10,9 @@ use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{
-    AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
+    self, AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
 };
+use splitbloom_server::entry::Refused;
 use splitbloom_server::info::Counter;
 use splitbloom_server::lapse::{self, Lapsing};
 use splitbloom_server::log::warn;
@@ -64,6 +65,15 @@ pub trait Encoding {
 /// The type for values in the encoding `E`, which are written in `version`.
 pub const fn native<E: Encoding>(version: i32) -> NativeType<Stored<E::Sketch>> {
     NativeType::new::<Reader<E>>(E::NAME, version)
+}
+
+/// Registers the types of a family.
+///
+/// # Errors
+/// The server already has a type of one of these names.
+pub fn register<S: Family>(context: &Context) -> Result<(), Refused> {
+    lapse::register::<Stored<S>>();
+    data_type::register::<Stored<S>>(context)
 }
 
 /// A sketch that the server keeps.

@@ -32,14 +32,13 @@ use splitbloom_server::entry::Refused;
 /// rule on one of them does not stop a server that loads this module in RedisBloom's place.
 const WITHOUT_COMMANDS: [&str; 3] = ["cms", "topk", "tdigest"];
 
-/// Registers every command, in the ACL category of its family if the server has it.
+/// Registers every command, in the ACL category of its family, and the empty categories.
 ///
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    for category in [bf::CATEGORY, cf::CATEGORY].into_iter().chain(WITHOUT_COMMANDS) {
-        add_category(context, category);
-    }
     bf::register(context)?;
-    cf::register(context)
+    cf::register(context)?;
+    WITHOUT_COMMANDS.iter().for_each(|category| add_category(context, category));
+    Ok(())
 }

@@ -3,9 +3,9 @@
 
 use super::chunks::load;
 use super::stored::{Family, Stored};
-use super::timetable::Timetable;
 use splitbloom_filter::{DecodeError, Filter, StoredType};
 use splitbloom_server::data_type::{Load, RdbSource};
+use splitbloom_server::lapse;
 use splitbloom_server::log::warn;
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -43,9 +43,9 @@ impl<O: Origin> Load<Stored<O::Family>> for OfOrigin<O> {
             }
         };
         let loaded = loaded.map_err(|error| refuse::<O>(version, error, source.shown_key()));
-        let mut filter = loaded.ok()?;
-        Timetable::schedule_at(&mut filter, || source.location(), source.thread());
-        Some(Stored::new(filter))
+        let mut stored = Stored::new(loaded.ok()?);
+        lapse::schedule_at(&mut stored, || source.location(), source.thread());
+        Some(stored)
     }
 }
 

@@ -4,7 +4,7 @@
 //! (see [`splitbloom_filter::codec`]); the append-only file has them as LOADCHUNK commands.
 
 use super::chunks::{rewrite, save};
-use super::timetable::{Timetable, CHANGES};
+use super::timetable::{appointments, Timetable, CHANGES, SWEEPS};
 use crate::{journal, stats};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit};
@@ -12,7 +12,7 @@ use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{AofTarget, CopyTarget, Defrag, NativeType, RdbTarget, Value};
-use splitbloom_server::lapse::Lapsing;
+use splitbloom_server::lapse::{self, Appointment, Lapsing};
 use splitbloom_server::queue::{Queue, Ticket};
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -65,14 +65,6 @@ impl<F: Family> Stored<F> {
         let besides = usable_bytes::<Self>(|visit| self.filter.visit_besides_pages(visit));
         (besides as u64).saturating_add(self.filter.bytes_of_pages())
     }
-
-    /// Queues the filter for its visits if it forgets. Called when a command has created or changed
-    /// it, or when it has moved to `key`.
-    pub fn schedule(&mut self, context: &Context, key: Argument<'_>) {
-        if self.filter.window().is_some() {
-            Timetable::schedule(&mut self.filter, context, key);
-        }
-    }
 }
 
 impl<F> Drop for Stored<F> {
@@ -106,9 +98,9 @@ impl<F: Family> Value for Stored<F> {
     }
 
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self> {
-        let mut copy = self.filter.try_clone().ok()?;
-        Timetable::schedule_at(&mut copy, || to.location(), to.thread());
-        Some(Self::new(copy))
+        let mut copy = Self::new(self.filter.try_clone().ok()?);
+        lapse::schedule_at(&mut copy, || to.location(), to.thread());
+        Some(copy)
     }
 
     fn digest(&self) -> u128 {
@@ -116,7 +108,9 @@ impl<F: Family> Value for Stored<F> {
     }
 
     fn has_changed(&mut self, context: &Context, key: Argument<'_>) {
-        self.schedule(context, key);
+        if self.filter.window().is_some() {
+            lapse::schedule(self, context, key);
+        }
     }
 
     fn has_moved(&self, from: usize) {
@@ -135,11 +129,19 @@ impl<F: Family> Lapsing for Stored<F> {
         &CHANGES
     }
 
+    fn any_waits() -> bool {
+        [&SWEEPS, &CHANGES].iter().any(|queue| queue.next_due().is_some())
+    }
+
     fn next_change(&self, now: u64) -> Option<u64> {
         self.filter.next_change(now)
     }
 
     fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
         self.filter.attachment::<Timetable>().map(|timetable| &mut timetable.change)
+    }
+
+    fn appointments(&mut self, now: u64) -> impl Iterator<Item = Appointment<'_>> {
+        appointments(&mut self.filter, now)
     }
 }

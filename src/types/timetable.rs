@@ -1,13 +1,8 @@
 //! When a filter that forgets is to be visited between commands.
 
 use splitbloom_filter::Filter;
-use splitbloom_server::arguments::Argument;
-use splitbloom_server::clock::time_now;
-use splitbloom_server::context::Context;
-use splitbloom_server::lapse::signal_of;
-use splitbloom_server::location::Location;
-use splitbloom_server::queue::{Origin, Queue, Ticket};
-use splitbloom_server::thread::ServerThread;
+use splitbloom_server::lapse::{signal_of, Appointment};
+use splitbloom_server::queue::{Queue, Ticket};
 
 /// Filters from which forgotten items are to be swept.
 pub static SWEEPS: Queue = Queue::new();
@@ -27,44 +22,16 @@ pub struct Timetable {
     pub last_client_time: u64,
 }
 
-/// A queue, a filter's ticket for it, and when the filter's next visit there is due.
-type Visit<'a> = (&'static Queue, &'a mut Option<Ticket>, Option<u64>);
-
-impl Timetable {
-    /// Queues `filter` unless it waits under `key` already. Cost: some 70 ns if it does.
-    pub fn schedule(filter: &mut Filter, context: &Context, key: Argument<'_>) {
-        let now = time_now();
-        for (queue, ticket, due) in visits(filter, now).into_iter().flatten() {
-            // Without memory for the name it waits for the next command that changes it.
-            // What is overdue waits after the others that are.
-            due.into_iter().for_each(|due| queue.put(ticket, due.max(now), now, context, key));
-        }
-    }
-
-    /// Queues `filter` if it forgets: the server loads it, or copies it to `location`.
-    pub fn schedule_at(
-        filter: &mut Filter,
-        location: impl FnOnce() -> Option<Location>,
-        thread: ServerThread,
-    ) {
-        let now = time_now();
-        let Some(visits) = visits(filter, now) else {
-            return;
-        };
-        let Some(origin) = location().map(Origin::of) else {
-            return;
-        };
-        for (queue, ticket, due) in visits {
-            *ticket = due.map(|due| Ticket::new(queue, due.max(now), origin.clone(), thread));
-        }
-    }
-}
-
-/// The visits of `filter`; `None` if none is due, or if there is no memory for the timetable. Then
-/// the filter waits for the next command that changes it.
-fn visits(filter: &mut Filter, now: u64) -> Option<[Visit<'_>; 2]> {
+/// The visits for which `filter` is to wait, as of `now`. None without memory for the timetable:
+/// then the filter waits for the next command that changes it.
+pub fn appointments(filter: &mut Filter, now: u64) -> impl Iterator<Item = Appointment<'_>> {
     let (sweep_due, change_due) = (filter.next_due(), filter.next_change(now).map(signal_of));
-    sweep_due.or(change_due)?;
-    let Timetable { sweep, change, .. } = filter.attachment()?;
-    Some([(&SWEEPS, sweep, sweep_due), (&CHANGES, change, change_due)])
+    let timetable = sweep_due.or(change_due).and_then(|_| filter.attachment::<Timetable>());
+    timetable.into_iter().flat_map(move |Timetable { sweep, change, .. }| {
+        // What is overdue waits after the others that are.
+        let sweep = sweep_due.map(|due| (&SWEEPS, sweep, due.max(now)));
+        let change = change_due.map(|due| (&CHANGES, change, due));
+        let visits = [sweep, change].into_iter().flatten();
+        visits.map(|(queue, ticket, due)| Appointment { queue, ticket, due })
+    })
 }

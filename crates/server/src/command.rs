@@ -245,11 +245,13 @@ pub trait Registered {
     const COMMAND: Command<Self::Error>;
 }
 
-/// Registers constants of type [`Command`], whose errors are of type `$error`, in the module's ACL
-/// category `$category`, if the server has it. Evaluates to the first `Refused`, if there is one.
+/// Registers constants of type [`Command`], whose errors are of type `$error`, in `$category`, an
+/// ACL category of the module's own, which it creates where the server allows it. Evaluates to the
+/// first `Refused`, if there is one.
 #[macro_export]
 macro_rules! register_commands {
-    ($context:expr, $category:expr, $error:ty, [$($command:path),* $(,)?]) => {
+    ($context:expr, $category:expr, $error:ty, [$($command:path),* $(,)?]) => {{
+        $crate::command::add_category($context, $category);
         Ok(())$(.and_then(|()| {
             struct This;
             impl $crate::command::Registered for This {
@@ -258,7 +260,7 @@ macro_rules! register_commands {
             }
             $crate::command::register::<This>($context, $category)
         }))*
-    };
+    }};
 }
 
 /// A command that the server has just created, while the module is being loaded.

@@ -8,18 +8,14 @@ use super::context::Context;
 use super::queue;
 use redis_module::raw;
 use std::ffi::{c_char, c_int, c_void, CStr};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
-/// The callbacks for these events.
-pub struct Listener {
-    /// A value has moved to this key from another, by RENAME or MOVE. Not on Valkey 8: see
-    /// `MISPLACES_CLIENTS`.
-    pub moved: fn(&Context, Argument<'_>),
-    /// The server has become a primary or a replica.
-    pub role_changed: fn(&Context),
-}
+/// Called with a key to which a value has moved from another, by RENAME or MOVE. Not on Valkey 8:
+/// see [`MISPLACES_CLIENTS`].
+type Moved = fn(&Context, Argument<'_>);
 
-static LISTENER: OnceLock<Listener> = OnceLock::new();
+static MOVED: RwLock<Vec<Moved>> = RwLock::new(Vec::new());
+static ROLE_CHANGED: OnceLock<fn(&Context)> = OnceLock::new();
 
 /// Valkey 8 runs the callback with the client of the command, and leaves that client in the event's
 /// database: after COPY to another database or MOVE, of a value of any type, its next command would
@@ -30,9 +26,15 @@ const MISPLACES_CLIENTS: &str = "Valkey 8.";
 /// The events of a value that has moved to another key.
 const MOVES: [&CStr; 2] = [c"rename_to", c"move_to"];
 
-/// Subscribes `listener`, and the queues, which follow swapped databases.
-pub fn register(context: &Context, listener: Listener) {
-    let _ = LISTENER.set(listener);
+/// From here on `moved` is called for each value that moves.
+pub(crate) fn on_move(moved: Moved) {
+    MOVED.write().unwrap_or_else(PoisonError::into_inner).push(moved);
+}
+
+/// Subscribes to the events: the queues follow swapped databases, and `role_changed` is called when
+/// the server has become a primary or a replica.
+pub fn register(context: &Context, role_changed: fn(&Context)) {
+    let _ = ROLE_CHANGED.set(role_changed);
     if !context.server().starts_with(MISPLACES_CLIENTS) {
         let class = raw::REDISMODULE_NOTIFY_GENERIC;
         // SAFETY: the context is that of `OnLoad`.
@@ -60,11 +62,13 @@ unsafe extern "C" fn key_event(
     let notify = || {
         // SAFETY: the caller's duty.
         let event = unsafe { CStr::from_ptr(event) };
-        if let (true, Some(listener)) = (MOVES.contains(&event), LISTENER.get()) {
+        if MOVES.contains(&event) {
             // SAFETY: the caller's duty.
             let context = unsafe { Context::new(context) };
             // SAFETY: the caller's duty.
-            (listener.moved)(&context, unsafe { Argument::new(key) });
+            let key = unsafe { Argument::new(key) };
+            let all = MOVED.read().unwrap_or_else(PoisonError::into_inner);
+            all.iter().for_each(|moved| moved(&context, key));
         }
     };
     catch_panic("a key event", || (), notify);
@@ -79,7 +83,7 @@ unsafe extern "C" fn server_event(
     _subevent: u64,
     data: *mut c_void,
 ) {
-    let notify = || match (event.id, LISTENER.get()) {
+    let notify = || match (event.id, ROLE_CHANGED.get()) {
         (raw::REDISMODULE_EVENT_SWAPDB, _) if !data.is_null() => {
             // SAFETY: the caller's duty.
             let swap = unsafe { &*data.cast::<raw::RedisModuleSwapDbInfo>() };
@@ -88,9 +92,9 @@ unsafe extern "C" fn server_event(
                 queue::databases().swap(first, second);
             }
         }
-        (raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, Some(listener)) => {
+        (raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, Some(role_changed)) => {
             // SAFETY: the caller's duty.
-            (listener.role_changed)(&unsafe { Context::new(context) });
+            role_changed(&unsafe { Context::new(context) });
         }
         _ => {}
     };

@@ -9,6 +9,7 @@ use super::arguments::Argument;
 use super::clock::time_now;
 use super::context::Context;
 use super::data_type::Value;
+use super::events;
 use super::key::WriteKey;
 use super::location::Location;
 use super::queue::{Due, Origin, Queue, Ticket, RETRY_MS};
@@ -29,10 +30,34 @@ pub trait Lapsing: Value {
     /// Its ticket in that queue; `None` if there is no memory for one.
     fn ticket(&mut self) -> Option<&mut Option<Ticket>>;
 
+    /// Whether any such value waits: most servers have none.
+    fn any_waits() -> bool {
+        Self::queue().next_due().is_some()
+    }
+
     /// When that change is signalled.
     fn next_signal(&self, now: u64) -> Option<u64> {
         self.next_change(now).map(signal_of)
     }
+
+    /// The visits for which it is to wait, as of `now`: that signal, and perhaps others.
+    fn appointments(&mut self, now: u64) -> impl Iterator<Item = Appointment<'_>> {
+        let due = self.next_signal(now);
+        let ticket = due.and_then(|_| self.ticket());
+        due.zip(ticket)
+            .map(|(due, ticket)| Appointment { queue: Self::queue(), ticket, due })
+            .into_iter()
+    }
+}
+
+/// A visit for which a value is to wait.
+pub struct Appointment<'a> {
+    /// Where it waits.
+    pub queue: &'static Queue,
+    /// Its ticket there.
+    pub ticket: &'a mut Option<Ticket>,
+    /// When the visit is due, in milliseconds since 1970.
+    pub due: u64,
 }
 
 /// When a change at `time` is signalled, in milliseconds since 1970.
@@ -40,20 +65,18 @@ pub fn signal_of(time: u64) -> u64 {
     time + SIGNAL_DELAY_MS
 }
 
-/// Registers the timer that signals changes of values of type `V`.
+/// Registers the timer that signals changes of values of type `V`, which wait on when they move.
 pub fn register<V: Lapsing>() {
     V::queue().timer.register(signal::<V>);
+    events::on_move(moved::<V>);
 }
 
 /// Queues `value`, which a command has changed, unless it waits under `key` already. Without memory
 /// it waits for the next command that changes it. Cost: some 70 ns if it waits.
 pub fn schedule<V: Lapsing>(value: &mut V, context: &Context, key: Argument<'_>) {
     let now = time_now();
-    let Some(due) = value.next_signal(now) else {
-        return;
-    };
-    if let Some(ticket) = value.ticket() {
-        V::queue().put(ticket, due, now, context, key);
+    for Appointment { queue, ticket, due } in value.appointments(now) {
+        queue.put(ticket, due, now, context, key);
     }
 }
 
@@ -63,26 +86,30 @@ pub fn schedule_at<V: Lapsing>(
     location: impl FnOnce() -> Option<Location>,
     thread: ServerThread,
 ) {
-    let Some(due) = value.next_signal(time_now()) else {
+    let mut appointments = value.appointments(time_now()).peekable();
+    if appointments.peek().is_none() {
+        return;
+    }
+    let Some(origin) = location().map(Origin::of) else {
         return;
     };
-    if let (Some(ticket), Some(location)) = (value.ticket(), location()) {
-        *ticket = Some(Ticket::new(V::queue(), due, Origin::of(location), thread));
+    for Appointment { queue, ticket, due } in appointments {
+        *ticket = Some(Ticket::new(queue, due, origin.clone(), thread));
     }
 }
 
 /// Queues the value, if it is of type `V`, that has moved to `key` from another key. The key has
 /// just been written, so no server is saving it yet; if one were, the value would wait for the next
 /// command that changes it.
-pub fn moved<V: Lapsing>(context: &Context, key: Argument<'_>) {
-    if V::queue().next_due().is_none() {
-        return; // most servers have no such values
+fn moved<V: Lapsing>(context: &Context, key: Argument<'_>) {
+    if !V::any_waits() {
+        return;
     }
     let Ok(mut opened) = context.open_quietly(key) else {
         return;
     };
     if let Ok(Some(value)) = opened.value::<V>() {
-        schedule(value, context, key);
+        value.has_changed(context, key);
     }
 }
 

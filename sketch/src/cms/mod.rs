@@ -15,29 +15,21 @@ mod pack;
 mod value;
 
 use crate::errors::ReplyError;
-use splitbloom_server::arguments::Argument;
-use splitbloom_server::command::add_category;
+use crate::stored;
 use splitbloom_server::context::Context;
-use splitbloom_server::data_type;
 use splitbloom_server::entry::Refused;
-use splitbloom_server::lapse;
 use splitbloom_server::register_commands;
-use value::StoredSketch;
-
-/// The ACL category, on servers that let a module create one.
-const CATEGORY: &str = "cms";
+use splitbloom_sketch::cms::CountMinSketch;
 
 /// Registers types and commands.
 ///
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    data_type::register::<StoredSketch>(context)?;
-    lapse::register::<StoredSketch>();
-    add_category(context, CATEGORY);
+    stored::register::<CountMinSketch>(context)?;
     register_commands!(
         context,
-        CATEGORY,
+        "cms",
         ReplyError,
         [
             create::BY_DIMENSIONS,
@@ -50,9 +42,4 @@ pub fn register(context: &Context) -> Result<(), Refused> {
             info::INFO,
         ]
     )
-}
-
-/// A value has moved to `key`: one of these waits there for the end of its slice.
-pub fn moved(context: &Context, key: Argument<'_>) {
-    lapse::moved::<StoredSketch>(context, key);
 }

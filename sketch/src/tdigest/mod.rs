@@ -15,25 +15,21 @@ mod merge;
 mod value;
 
 use crate::errors::ReplyError;
-use splitbloom_server::command::add_category;
+use crate::stored;
 use splitbloom_server::context::Context;
-use splitbloom_server::data_type;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
+use splitbloom_sketch::tdigest::TDigest;
 
-/// The ACL category, on servers that let a module create one.
-const CATEGORY: &str = "tdigest";
-
-/// Registers type and commands.
+/// Registers types and commands.
 ///
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    data_type::register::<value::StoredDigest>(context)?;
-    add_category(context, CATEGORY);
+    stored::register::<TDigest>(context)?;
     register_commands!(
         context,
-        CATEGORY,
+        "tdigest",
         ReplyError,
         [
             create::CREATE,

@@ -13,29 +13,21 @@ mod reserve;
 mod value;
 
 use crate::errors::ReplyError;
-use splitbloom_server::arguments::Argument;
-use splitbloom_server::command::add_category;
+use crate::stored;
 use splitbloom_server::context::Context;
-use splitbloom_server::data_type;
 use splitbloom_server::entry::Refused;
-use splitbloom_server::lapse;
 use splitbloom_server::register_commands;
-use value::StoredTopK;
-
-/// The ACL category, on servers that let a module create one.
-const CATEGORY: &str = "topk";
+use splitbloom_sketch::topk::TopK;
 
 /// Registers types and commands.
 ///
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    lapse::register::<StoredTopK>();
-    add_category(context, CATEGORY);
-    data_type::register::<StoredTopK>(context)?;
+    stored::register::<TopK>(context)?;
     register_commands!(
         context,
-        CATEGORY,
+        "topk",
         ReplyError,
         [
             reserve::RESERVE,
@@ -49,9 +41,4 @@ pub fn register(context: &Context) -> Result<(), Refused> {
             read::INFO,
         ]
     )
-}
-
-/// A value has moved to `key`: one of these waits there for the end of its slice.
-pub fn moved(context: &Context, key: Argument<'_>) {
-    lapse::moved::<StoredTopK>(context, key);
 }

@@ -36,9 +36,6 @@ fn newest(filter: &Filter) -> (usize, &[Layer]) {
     (left_out.len(), shown)
 }
 
-/// The ACL category, on servers that let a module create one.
-pub const CATEGORY: &str = "bloom";
-
 /// Registers the commands.
 ///
 /// # Errors
@@ -46,7 +43,7 @@ pub const CATEGORY: &str = "bloom";
 pub fn register(context: &Context) -> Result<(), Refused> {
     register_commands!(
         context,
-        CATEGORY,
+        "bloom",
         ReplyError,
         [
             reserve::BF_RESERVE,

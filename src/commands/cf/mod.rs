@@ -17,9 +17,6 @@ use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
 
-/// The ACL category, on servers that let a module create one.
-pub const CATEGORY: &str = "cuckoo";
-
 /// Registers the commands.
 ///
 /// # Errors
@@ -27,7 +24,7 @@ pub const CATEGORY: &str = "cuckoo";
 pub fn register(context: &Context) -> Result<(), Refused> {
     register_commands!(
         context,
-        CATEGORY,
+        "cuckoo",
         ReplyError,
         [
             reserve::CF_RESERVE,
