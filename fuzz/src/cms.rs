@@ -7,11 +7,10 @@ use super::twins::{self, read_by_both};
 use splitbloom_foundation::fields::{Field, Fields};
 use splitbloom_oracles::count_min::{Misfit, Plain, PlainWindow};
 use splitbloom_oracles::stream::Stream;
-use splitbloom_sketch::cms::table::Table;
-use splitbloom_sketch::cms::windowed::Windowed;
 use splitbloom_sketch::cms::{
-    CellSize, Counted, MergeError, OutOfRange, RangeError, Shape, Version,
+    CellSize, CountMinSketch, Counted, MergeError, OutOfRange, RangeError, Shape, Version,
 };
+use splitbloom_sketch::{Part, Sketch};
 use splitbloom_test_allocator::meter::bytes_held;
 
 /// What a sketch takes besides its bytes: 15 lists of the segments of half a gigabyte.
@@ -58,7 +57,7 @@ fn counted(by_twin: Result<u64, Misfit>) -> Counted {
 fn plain(version: Version, mut fields: Stream<'_>) {
     let number = u64::from(version == Version::One);
     let (most, twin) = (most_memory(fields), Plain::of_fields(number, &mut fields.clone()));
-    let read = read_by_both(most, || Table::decode(version, &mut fields), twin);
+    let read = read_by_both(most, || CountMinSketch::decode(version, &mut fields), twin);
     let Some((mut sketch, mut twin)) = read else {
         return;
     };
@@ -68,23 +67,20 @@ fn plain(version: Version, mut fields: Stream<'_>) {
     assert_is(&sketch, &twin);
     let mut copy = sketch.try_clone().expect("memory");
     let items = items(&mut fields);
-    let mut answers: Vec<Counted> = Vec::new();
-    let batch =
-        copy.increment_many(items.iter().copied(), OutOfRange::Skip, |answer| answers.push(answer));
-    batch.expect("memory");
+    let answers = increment(&mut copy, 0, &items);
     assert_is(&sketch, &twin);
     let expected: Vec<Counted> =
         items.iter().map(|(item, by)| counted(twin.increment(item, *by))).collect();
     assert_eq!(answers, expected);
     assert_is(&copy, &twin);
     for (item, by) in &items {
-        let _ = sketch.increment(item, *by, OutOfRange::Skip).expect("memory");
-        assert_eq!(copy.estimate(item), twin.estimate(item));
+        increment(&mut sketch, 0, &[(*item, *by)]);
     }
+    assert!(estimates(&copy, 0, &items).eq(items.iter().map(|(item, _)| twin.estimate(item))));
     assert_eq!(sketch.digest(), copy.digest());
     for version in [Version::Zero, Version::One] {
         let mut saved: Vec<Field> = Vec::new();
-        copy.save(version, &mut saved).expect("memory");
+        copy.save_as(version, &mut saved).expect("memory");
         let fields = match (version, twin.size) {
             (Version::One, _) => twin.fields().len(),
             (Version::Zero, 4) => 4,
@@ -92,30 +88,49 @@ fn plain(version: Version, mut fields: Stream<'_>) {
         };
         assert_eq!(saved.len(), fields);
         assert!(version == Version::Zero || saved == twin.fields());
-        let loaded = Table::decode(version, &mut saved.into_iter()).expect("what was saved");
+        let loaded =
+            CountMinSketch::decode(version, &mut saved.into_iter()).expect("what was saved");
         assert_eq!(loaded.digest(), copy.digest());
     }
     sum_with_itself(&copy, &twin);
 }
 
+/// Counts items, and returns what becomes of each.
+fn increment(sketch: &mut CountMinSketch, now: u64, items: &[(&[u8], i64)]) -> Vec<Counted> {
+    let (mut answers, items) = (Vec::new(), items.iter().copied());
+    let open = sketch.open(now, drop).expect("memory");
+    let counted = open.increment_many(items, OutOfRange::Skip, |answer| answers.push(answer));
+    counted.expect("memory");
+    answers
+}
+
+/// The estimates of items.
+fn estimates(
+    sketch: &CountMinSketch,
+    now: u64,
+    items: &[(&[u8], i64)],
+) -> impl Iterator<Item = u64> {
+    let (mut estimates, items) = (Vec::new(), items.iter().map(|(item, _)| *item));
+    sketch.estimate_many(items, now, |one| estimates.push(one)).expect("memory");
+    estimates.into_iter()
+}
+
 /// The sketch has the dimensions, the count and the counters of the other.
-fn assert_is(sketch: &Table, twin: &Plain) {
+fn assert_is(sketch: &CountMinSketch, twin: &Plain) {
     let size = CellSize::of(twin.size).expect("a size");
     let shape = Shape::saved(twin.width, twin.depth, size);
-    assert_eq!((Ok(sketch.shape()), sketch.count()), (shape, twin.count));
-    let counters = (0..sketch.shape().cells()).map(|cell| (cell, sketch.counter(cell)));
-    let present: Vec<(u64, u64)> = counters.filter(|(_, counter)| *counter != 0).collect();
-    let expected = twin.counters.iter().map(|(cell, counter)| (*cell, *counter));
-    let expected: Vec<_> = expected.filter(|(_, counter)| *counter != 0).collect();
-    assert_eq!(present, expected);
+    assert_eq!((Ok(sketch.shape()), sketch.count(0)), (shape, twin.count));
+    let mut saved: Vec<Field> = Vec::new();
+    sketch.save_as(Version::One, &mut saved).expect("memory");
+    assert!(saved == twin.fields());
 }
 
 /// Three times the sketch less twice the sketch is the sketch, unless a sum overflows; that it is
 /// twice depends on its largest counter.
-fn sum_with_itself(sketch: &Table, twin: &Plain) {
+fn sum_with_itself(sketch: &CountMinSketch, twin: &Plain) {
     let sum = |weights: &[i64]| {
         let sources: Vec<_> = weights.iter().map(|weight| (sketch, *weight)).collect();
-        Table::merged(sketch.shape(), &sources)
+        CountMinSketch::merged(sketch.shape(), &sources)
     };
     let largest = twin.counters.values().max().copied().unwrap_or(0);
     if twin.count < 1 << 61 && largest < 1 << 61 {
@@ -131,11 +146,11 @@ fn sum_with_itself(sketch: &Table, twin: &Plain) {
 
 fn windowed(mut fields: Stream<'_>) {
     let (most, twin) = (most_memory(fields), PlainWindow::of_fields(&mut fields.clone()));
-    let read = read_by_both(most, || Windowed::decode(&mut fields), twin);
+    let read = read_by_both(most, || CountMinSketch::decode_windowed(&mut fields), twin);
     let Some((mut sketch, mut twin)) = read else {
         return;
     };
-    let span = sketch.span();
+    let span = sketch.window().expect("a window");
     assert_eq!(
         (span.seconds().into(), span.slices().into()),
         (twin.slices.seconds, twin.slices.slices)
@@ -149,21 +164,14 @@ fn windowed(mut fields: Stream<'_>) {
         let Some(now) = fields.unsigned() else { break };
         let items = items(&mut fields);
         if !items.is_empty() {
-            let mut answers: Vec<Counted> = Vec::new();
-            let pairs = items.iter().copied();
-            let answer = |answer| answers.push(answer);
-            copy.increment_many(pairs, now, OutOfRange::Skip, answer, drop).expect("memory");
+            let answers = increment(&mut copy, now, &items);
             let each = items.iter().map(|(item, by)| counted(twin.increment(now, item, *by)));
             assert_eq!(answers, each.collect::<Vec<Counted>>());
         }
         let later = now.saturating_add(span.slice());
         for now in [now, later] {
-            let mut estimates: Vec<u64> = Vec::new();
-            let names = items.iter().map(|(item, _)| *item);
-            let all = copy.estimate_many(names.clone(), now, |one| estimates.push(one));
-            all.expect("memory");
-            let each = names.map(|item| twin.estimate(now, item));
-            assert_eq!(estimates, each.collect::<Vec<u64>>());
+            let each = items.iter().map(|(item, _)| twin.estimate(now, item));
+            assert!(estimates(&copy, now, &items).eq(each));
             assert_eq!(copy.count(now), twin.count(now));
         }
     }
@@ -171,7 +179,8 @@ fn windowed(mut fields: Stream<'_>) {
     for sketch in [&mut sketch, &mut copy] {
         let mut saved: Vec<Field> = Vec::new();
         sketch.save(&mut saved).expect("memory");
-        let loaded = Windowed::decode(&mut saved.into_iter()).expect("what was saved");
+        let loaded =
+            CountMinSketch::decode_windowed(&mut saved.into_iter()).expect("what was saved");
         assert_eq!(loaded.digest(), sketch.digest());
     }
 }

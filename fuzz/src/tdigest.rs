@@ -5,7 +5,7 @@ use splitbloom_foundation::fields::{Field, Fields};
 use splitbloom_oracles::stream::Stream;
 use splitbloom_oracles::tdigest::Saved;
 use splitbloom_sketch::tdigest::{AddError, TDigest, MAX_WEIGHT};
-use splitbloom_sketch::Sketch;
+use splitbloom_sketch::{Part, Sketch};
 use splitbloom_test_allocator::meter::bytes_held;
 
 /// The most bytes that are held for a byte of input: a node has 16 bytes of it, and takes twice 16

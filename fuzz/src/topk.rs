@@ -7,7 +7,7 @@ use splitbloom_foundation::fields::{Field, Fields};
 use splitbloom_oracles::heavy_keeper::{PlainTopK, PlainWindow};
 use splitbloom_oracles::stream::Stream;
 use splitbloom_sketch::topk::{Answers, TopK, MAX_UNITS};
-use splitbloom_sketch::Sketch;
+use splitbloom_sketch::{Part, Sketch};
 use splitbloom_test_allocator::meter::bytes_held;
 
 /// Allocations of a top-k besides its bytes: the powers of its decay, and the slots of a window.

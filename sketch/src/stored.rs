@@ -4,7 +4,7 @@
 //! go both ways. What RedisBloom cannot represent, a sketch with a window, is saved under a type
 //! name of our own: a server writes one encoding version for all values of a type.
 
-use splitbloom_foundation::fields::{FieldSink, Fields};
+use splitbloom_foundation::fields::FieldSink;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
@@ -26,13 +26,16 @@ pub static SKETCHES: Counter = Counter::new();
 
 /// A family of sketches that keys hold.
 pub trait Family: Sketch + Send + Sync + 'static {
-    /// The type of RedisBloom's values, and perhaps the one of values that RedisBloom cannot
-    /// represent.
+    /// RedisBloom's encoding, and perhaps one of values that RedisBloom cannot represent: those
+    /// with a window.
+    const ENCODINGS: &'static [Encoding<Self>];
+
+    /// The types of values in these encodings, in this order.
     fn natives() -> &'static [NativeType<Stored<Self>>];
-    /// Whether it is saved under the other type.
-    fn has_own_type(&self) -> bool {
-        false
-    }
+
+    /// Where those with a window wait for the end of a slice.
+    fn queue() -> &'static Queue;
+
     /// Writes its fields, in the encoding version that the server writes.
     ///
     /// # Errors
@@ -40,31 +43,21 @@ pub trait Family: Sketch + Send + Sync + 'static {
     fn write(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
         self.save(to)
     }
-    /// Where those with a window wait for the end of a slice, if the family has them.
-    fn queue() -> &'static Queue {
-        static UNUSED: Queue = Queue::new();
-        &UNUSED
-    }
 }
 
 /// How the fields under one type name are read.
-pub trait Encoding {
-    type Sketch: Family;
+pub struct Encoding<S> {
     /// The type's name, nine characters.
-    const NAME: &'static str;
+    pub name: &'static str,
     /// The latest version that is read.
-    const LATEST: i32 = 0;
-
-    /// Reads a sketch in encoding `version`, at most [`LATEST`](Self::LATEST).
-    ///
-    /// # Errors
-    /// What is wrong with its fields.
-    fn read(version: i32, fields: &mut impl Fields) -> Result<Self::Sketch, DecodeError>;
+    pub latest: i32,
+    /// Reads a sketch in a version, at most `latest`, or says what is wrong with its fields.
+    pub read: fn(i32, &mut RdbSource) -> Result<S, DecodeError>,
 }
 
-/// The type for values in the encoding `E`, which are written in `version`.
-pub const fn native<E: Encoding>(version: i32) -> NativeType<Stored<E::Sketch>> {
-    NativeType::new::<Reader<E>>(E::NAME, version)
+/// The type for values in encoding number `N` of their family, which are written in `version`.
+pub const fn native<S: Family, const N: usize>(version: i32) -> NativeType<Stored<S>> {
+    NativeType::new::<Reader<S, N>>(S::ENCODINGS[N].name, version)
 }
 
 /// Registers the types of a family.
@@ -107,7 +100,7 @@ impl<S: Family> Value for Stored<S> {
     }
 
     fn own_native(&self) -> &'static NativeType<Self> {
-        &S::natives()[usize::from(self.0.has_own_type())]
+        &S::natives()[usize::from(self.0.window().is_some())]
     }
 
     fn save(&self, target: &mut RdbTarget) {
@@ -141,8 +134,7 @@ impl<S: Family> Value for Stored<S> {
     }
 
     fn has_changed(&mut self, context: &Context, key: Argument<'_>) {
-        // RedisBloom's have no window, and need not know the time.
-        if self.0.has_own_type() {
+        if self.0.window().is_some() {
             lapse::schedule(self, context, key);
         }
     }
@@ -166,12 +158,12 @@ impl<S: Family> Lapsing for Stored<S> {
     }
 }
 
-/// Reads the encoding `E`, and says in the log why a value was refused.
-struct Reader<E>(PhantomData<E>);
+/// Reads encoding number `N` of a family, and says in the log why a value was refused.
+struct Reader<S, const N: usize>(PhantomData<S>);
 
-impl<E: Encoding> Load<Stored<E::Sketch>> for Reader<E> {
-    fn load(source: &mut RdbSource, version: i32) -> Option<Stored<E::Sketch>> {
-        let (name, latest) = (E::NAME, E::LATEST);
+impl<S: Family, const N: usize> Load<Stored<S>> for Reader<S, N> {
+    fn load(source: &mut RdbSource, version: i32) -> Option<Stored<S>> {
+        let Encoding { name, latest, read } = S::ENCODINGS[N];
         if !(0..=latest).contains(&version) {
             let key = source.shown_key();
             warn(format_args!(
@@ -180,7 +172,7 @@ impl<E: Encoding> Load<Stored<E::Sketch>> for Reader<E> {
             ));
             return None;
         }
-        match E::read(version, source) {
+        match read(version, source) {
             Ok(sketch) => {
                 let mut stored = Stored::new(sketch);
                 lapse::schedule_at(&mut stored, || source.location(), source.thread());

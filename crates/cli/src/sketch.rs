@@ -20,7 +20,7 @@ impl Sketch {
     /// The types of all sketches, as TYPE returns them: RedisBloom's, and those with a window.
     pub const TYPES: [(&'static str, Self); 5] = [
         (cms::TYPE_NAME, Self::CountMin),
-        (cms::windowed::TYPE_NAME, Self::CountMin),
+        (cms::WINDOW_TYPE_NAME, Self::CountMin),
         (topk::TYPE_NAME, Self::TopK),
         (topk::WINDOW_TYPE_NAME, Self::TopK),
         (tdigest::TYPE_NAME, Self::TDigest),

@@ -2,21 +2,25 @@
 //!
 //! ```text
 //!   cms        how often items have come              topk      which items come most often
-//!   window     a sketch over the last W seconds       tdigest   how numbers are distributed
+//!   tdigest    how numbers are distributed            sketch    what a server does with each
+//!   body       a sketch of all that comes, or of the last W seconds: a ring of slices (window)
 //!   counters   tables of counters, in segments        rows      from an item to its counters
-//!   batch      several items on their way at once     sketch    what a server does with each
+//!   batch      several items on their way at once     read      fields of saved sketches
 //! ```
 
 mod batch;
+mod body;
 pub mod cms;
-pub mod counters;
+mod counters;
 pub mod error;
+mod read;
 mod rows;
 mod sketch;
 pub mod tdigest;
 pub mod topk;
-pub mod window;
+mod window;
 
+pub use body::Part;
 pub use error::DecodeError;
 pub use rows::steps_to_hash;
 pub use sketch::Sketch;

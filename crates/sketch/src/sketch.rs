@@ -1,13 +1,13 @@
 //! What a server does with a sketch of any family: it saves, copies, measures and moves it.
 
-use splitbloom_foundation::alloc::{Mover, OutOfMemory};
+use crate::body::Part;
+use splitbloom_foundation::alloc::OutOfMemory;
 use splitbloom_foundation::fields::FieldSink;
-use std::alloc::Layout;
+use splitbloom_foundation::span::Span;
 use std::any::Any;
-use std::num::NonZeroU64;
 
 /// A sketch of one family.
-pub trait Sketch: Sized {
+pub trait Sketch: Part {
     /// Writes its fields: RedisBloom's, or with a window our own. RedisBloom's have all counters in
     /// one string, for which this allocates memory.
     ///
@@ -15,25 +15,14 @@ pub trait Sketch: Sized {
     /// `OutOfMemory`, before the first field.
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory>;
 
-    /// A copy, which may share memory with this one.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing visible has changed.
-    fn try_clone(&mut self) -> Result<Self, OutOfMemory>;
-
     /// A number that is equal for equal sketches only: a hash of everything but which zeros are
     /// allocated.
     fn digest(&self) -> u128;
 
-    /// The approximate number of its allocations.
-    fn allocations(&self) -> usize;
-
-    /// Visits every kind of allocation: its layout and their number.
-    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64));
-
-    /// Passes its memory through `mover`, from `from` on, until it says stop. Returns where to
-    /// continue, which is never 0.
-    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64>;
+    /// Its window, if it has one.
+    fn window(&self) -> Option<Span> {
+        None
+    }
 
     /// When replies about it change next if nothing is added, in milliseconds since 1970, later
     /// than `now`; `None` if nothing is remembered, and without a window.

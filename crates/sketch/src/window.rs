@@ -17,11 +17,17 @@
 //! the same ring, on a primary, on its replicas, and after a restart. Lookups change nothing. Time
 //! never runs backwards: an earlier time counts as the latest seen.
 
-use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
+use crate::error::DecodeError;
+use crate::read::{check, unsigned};
+use splitbloom_foundation::alloc::{relocate_box, try_boxed, try_vec, Mover, OutOfMemory};
 use splitbloom_foundation::attachment::Attachment;
+use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::span::{Span, MAX_TIME};
 use std::alloc::Layout;
 use std::ops::RangeInclusive;
+
+/// All slices but the current one, in two runs. Without a window both are empty.
+pub type Others<'a, T> = [&'a [Option<T>]; 2];
 
 /// The slices of a window.
 #[derive(Debug, PartialEq)]
@@ -47,7 +53,7 @@ impl<T> Ring<T> {
     /// A ring whose latest change was at `latest`, with its slices oldest first: slice i of
     /// `slices` is the one that began n - i slices before the current one. `None` if there are not
     /// n + 1 of them, if one lies before 1970, or if `latest` is beyond [`MAX_TIME`].
-    pub fn restore(span: Span, latest: u64, slices: Vec<Option<T>>) -> Option<Self> {
+    fn restore(span: Span, latest: u64, slices: Vec<Option<T>>) -> Option<Self> {
         let (current, len) = (span.slice_of(latest), u64::from(span.slices()) + 1);
         let before_1970 = (len - 1).saturating_sub(current) as usize;
         let is_sound = latest <= MAX_TIME
@@ -85,7 +91,7 @@ impl<T> Ring<T> {
         Some(self.span.start_of(oldest + u64::from(self.span.slices()) + 1))
     }
 
-    /// All slots at the latest change, oldest slice first: what [`Ring::restore`] takes.
+    /// All slots at the latest change, oldest slice first.
     pub fn slots(&self) -> impl Iterator<Item = Option<&T>> {
         let current = self.slot(self.current());
         let (newer, older) = self.slots.split_at(current + 1);
@@ -97,8 +103,8 @@ impl<T> Ring<T> {
         self.slots.iter_mut().flatten()
     }
 
-    /// Advances the time to `now`, and returns the slice that is current then. It is created by
-    /// `create` if it is missing. Slices that are over are passed to `over`.
+    /// Advances the time to `now`, and returns the slice that is current then, and all others. It
+    /// is created by `create` if it is missing. Slices that are over are passed to `over`.
     ///
     /// # Errors
     /// That of `create`; nothing has changed.
@@ -107,7 +113,7 @@ impl<T> Ring<T> {
         now: u64,
         create: impl FnOnce() -> Result<T, E>,
         mut over: impl FnMut(T),
-    ) -> Result<&mut T, E> {
+    ) -> Result<(&mut T, Others<'_, T>), E> {
         let (time, before) = (self.time(now), self.current());
         let current = self.span.slice_of(time);
         let index = self.slot(current);
@@ -122,16 +128,38 @@ impl<T> Ring<T> {
             let slot = self.slot(slice);
             self.slots[slot].take().into_iter().for_each(&mut over);
         }
-        Ok(self.slots[index].insert(slice))
+        let (before, rest) = self.slots.split_at_mut(index);
+        let (current, after) = rest.split_at_mut(1);
+        Ok((current[0].insert(slice), [before, after]))
     }
 
-    /// The current slice for writing, if it has begun, and all others.
-    pub fn current_and_others(&mut self) -> (Option<&mut T>, impl Iterator<Item = &T> + Clone) {
-        let current = self.slot(self.current());
-        let (before, rest) = self.slots.split_at_mut(current);
-        let (current, after) = rest.split_at_mut(1);
-        let others = before.iter().chain(&*after).flatten();
-        (current[0].as_mut(), others)
+    /// Writes all slots, oldest slice first: 0 for one that is empty, else 1 and what `write`
+    /// writes of its slice.
+    pub fn encode<S: FieldSink>(&self, to: &mut S, mut write: impl FnMut(&T, &mut S)) {
+        for slice in self.slots() {
+            to.unsigned(slice.is_some().into());
+            slice.into_iter().for_each(|slice| write(slice, to));
+        }
+    }
+
+    /// The ring whose slots were written as these fields. `read` reads a slice.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn decode<F: Fields>(
+        span: Span,
+        latest: u64,
+        fields: &mut F,
+        mut read: impl FnMut(&mut F) -> Result<T, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        // Exactly as many, so that the ring need not shrink it.
+        let mut slots = try_vec(usize::from(span.slices()) + 1)?;
+        for _ in 0..=span.slices() {
+            let is_used = unsigned(fields)?;
+            check("a slice", is_used <= 1)?;
+            slots.push((is_used == 1).then(|| read(fields)).transpose()?);
+        }
+        Self::restore(span, latest, slots).ok_or(DecodeError::Field("the time"))
     }
 
     /// A copy, of slices that `copy` copies.
@@ -194,7 +222,7 @@ mod tests {
     fn add(ring: &mut Ring<Vec<u64>>, now: u64, item: u64) -> Vec<Vec<u64>> {
         let mut over = Vec::new();
         let slice = ring.open(now, || Ok::<_, Infallible>(Vec::new()), |gone| over.push(gone));
-        slice.unwrap().push(item);
+        slice.unwrap().0.push(item);
         over
     }
 
@@ -226,7 +254,7 @@ mod tests {
         let mut ring = Ring::new(span(4, 4)).unwrap();
         add(&mut ring, 10_000, 1);
         let failed = ring.open(20_000, || Err(OutOfMemory), |_| panic!("nothing is over"));
-        assert_eq!(failed, Err(OutOfMemory));
+        assert_eq!(failed.err(), Some(OutOfMemory));
         assert_eq!((ring.latest(), sum(&ring, 10_000)), (10_000, vec![1]));
     }
 

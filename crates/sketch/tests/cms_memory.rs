@@ -4,10 +4,10 @@
 use splitbloom_foundation::fields::{Field, FieldSink};
 use splitbloom_foundation::span::Span;
 use splitbloom_foundation::OutOfMemory;
-use splitbloom_sketch::cms::table::Table;
-use splitbloom_sketch::cms::windowed::Windowed;
-use splitbloom_sketch::cms::{CellSize, Counted, MergeError, OutOfRange, Shape, Version};
-use splitbloom_sketch::DecodeError;
+use splitbloom_sketch::cms::{
+    CellSize, CountMinSketch, Counted, MergeError, OutOfRange, Shape, Version,
+};
+use splitbloom_sketch::{DecodeError, Part, Sketch};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
 #[global_allocator]
@@ -20,12 +20,28 @@ fn shape() -> Shape {
     Shape::new(16_384, 7, CellSize::Four).unwrap()
 }
 
-fn increment(sketch: &mut Table, item: &[u8], by: i64) -> Result<Counted, OutOfMemory> {
-    sketch.increment(item, by, OutOfRange::Skip)
+fn empty() -> CountMinSketch {
+    CountMinSketch::new(shape(), None).unwrap()
 }
 
-fn filled(items: std::ops::Range<u64>) -> Table {
-    let mut sketch = Table::new(shape()).unwrap();
+/// Counts items at `now`. Calls `answer` with what becomes of each.
+fn increment_many<'a>(
+    sketch: &mut CountMinSketch,
+    now: u64,
+    items: impl Iterator<Item = (&'a [u8], i64)>,
+    answer: impl FnMut(Counted),
+) -> Result<(), OutOfMemory> {
+    sketch.open(now, drop)?.increment_many(items, OutOfRange::Skip, answer)
+}
+
+fn increment(sketch: &mut CountMinSketch, item: &[u8], by: i64) -> Result<Counted, OutOfMemory> {
+    let mut counted = None;
+    increment_many(sketch, 0, std::iter::once((item, by)), |answer| counted = Some(answer))?;
+    Ok(counted.unwrap())
+}
+
+fn filled(items: std::ops::Range<u64>) -> CountMinSketch {
+    let mut sketch = empty();
     for item in items {
         increment(&mut sketch, &item.to_le_bytes(), 1).unwrap().unwrap();
     }
@@ -44,9 +60,8 @@ impl FieldSink for Nowhere {
 
 #[test]
 fn an_increment_touches_all_its_counters_or_none() {
-    let empty = || Table::new(shape()).unwrap();
-    let refused =
-        refusal::at_every(empty, |sketch| increment(sketch, b"item", 5).is_ok(), Table::digest);
+    let counts = |sketch: &mut CountMinSketch| increment(sketch, b"item", 5).is_ok();
+    let refused = refusal::at_every(empty, counts, CountMinSketch::digest);
     assert_eq!(refused, 21, "a list for each row, its numbers and its lines");
 }
 
@@ -54,14 +69,13 @@ fn an_increment_touches_all_its_counters_or_none() {
 fn a_batch_counts_those_answered_and_no_others() {
     let items: Vec<[u8; 8]> = (0..50_u64).map(u64::to_le_bytes).collect();
     for refused in 0..20 {
-        let mut sketch = Table::new(shape()).unwrap();
-        let mut answered = 0;
+        let (mut sketch, mut answered) = (empty(), 0);
         let pairs = items.iter().map(|item| (&item[..], 1));
-        let batch = || sketch.increment_many(pairs, OutOfRange::Skip, |_| answered += 1);
+        let batch = || increment_many(&mut sketch, 0, pairs, |_| answered += 1);
         let (result, was_refused) = refusal::of_the_nth(refused, batch);
         assert_eq!(result.is_err(), was_refused);
         assert_eq!(sketch.digest(), filled(0..answered).digest());
-        assert_eq!(sketch.count(), answered);
+        assert_eq!(sketch.count(0), answered);
     }
 }
 
@@ -85,24 +99,24 @@ fn a_copy_needs_no_memory_for_counters_before_one_of_the_two_changes() {
 
 #[test]
 fn copies_sums_and_saves_that_are_refused_change_nothing() {
-    let refused =
-        refusal::at_every(|| filled(0..100), |sketch| sketch.try_clone().is_ok(), Table::digest);
+    let copies = |sketch: &mut CountMinSketch| sketch.try_clone().is_ok();
+    let refused = refusal::at_every(|| filled(0..100), copies, CountMinSketch::digest);
     assert_eq!(refused, 8, "the slots, and the owners of each segment");
     let refused = refusal::at_every(
         || filled(0..100),
         |sketch| {
-            let merged = Table::merged(shape(), &[(sketch, 2), (sketch, 1)]);
+            let merged = CountMinSketch::merged(shape(), &[(sketch, 2), (sketch, 1)]);
             assert!(merged.is_ok() || merged.err() == Some(MergeError::OutOfMemory));
-            let merged = Table::merged(shape(), &[(sketch, 2), (sketch, 1)]);
+            let merged = CountMinSketch::merged(shape(), &[(sketch, 2), (sketch, 1)]);
             merged.map(|merged| *sketch = merged).is_ok()
         },
-        Table::digest,
+        CountMinSketch::digest,
     );
     assert_eq!(refused, 46, "the slots, the sums, and three blocks of each segment, twice");
     let refused = refusal::at_every(
         || filled(0..100),
-        |sketch| sketch.save(Version::Zero, &mut Nowhere).is_ok(),
-        Table::digest,
+        |sketch| sketch.save(&mut Nowhere).is_ok(),
+        CountMinSketch::digest,
     );
     assert_eq!(refused, 1);
 }
@@ -110,11 +124,11 @@ fn copies_sums_and_saves_that_are_refused_change_nothing() {
 #[test]
 fn a_load_that_is_refused_leaves_nothing() {
     let mut saved: Vec<Field> = Vec::new();
-    filled(0..100).save(Version::Zero, &mut saved).unwrap();
+    filled(0..100).save(&mut saved).unwrap();
     let held = meter::bytes_held();
     for refused in 0..8 {
         let mut fields = saved.clone().into_iter();
-        let load = || Table::decode(Version::Zero, &mut fields);
+        let load = || CountMinSketch::decode(Version::Zero, &mut fields);
         let (loaded, was_refused) = refusal::of_the_nth(refused, load);
         assert!(was_refused && loaded.err() == Some(DecodeError::OutOfMemory));
     }
@@ -131,33 +145,32 @@ fn memory_for_a_load_is_bounded_by_its_bytes() {
         fields.push(Field::String(bytes.to_vec()));
         let mut fields = fields.into_iter();
         let (sketch, taken) =
-            meter::measured(|| Table::decode(Version::Zero, &mut fields).unwrap());
+            meter::measured(|| CountMinSketch::decode(Version::Zero, &mut fields).unwrap());
         // Rounded up to a cache line, and a slot for the segment.
         assert!(taken.peak <= bytes.len() as isize + 64 + 64, "{taken:?}");
         drop(sketch);
     }
     // No bytes, no memory.
     let mut fields = vec![Field::Unsigned(1 << 16); 3].into_iter();
-    let (refused, taken) = meter::measured(|| Table::decode(Version::Zero, &mut fields).err());
+    let (refused, taken) =
+        meter::measured(|| CountMinSketch::decode(Version::Zero, &mut fields).err());
     assert_eq!((refused, taken.peak), (Some(DecodeError::Length), 0));
 }
 
 #[test]
 fn a_windowed_increment_that_is_refused_only_advances_the_time() {
-    let span = Span::new(4, 4).unwrap();
     let prepare = || {
-        let mut sketch = Windowed::new(shape(), span).unwrap();
+        let mut sketch = CountMinSketch::new(shape(), Span::new(4, 4)).unwrap();
         let item = || std::iter::once((&b"item"[..], 1));
-        sketch.increment_many(item(), 10_000, OutOfRange::Skip, |_| (), drop).unwrap();
-        sketch.increment_many(item(), 12_000, OutOfRange::Skip, |_| (), drop).unwrap();
+        increment_many(&mut sketch, 10_000, item(), |_| ()).unwrap();
+        increment_many(&mut sketch, 12_000, item(), |_| ()).unwrap();
         // So that only the slice is new, and not the time, which may advance without the item.
-        sketch.increment_many(std::iter::empty(), 13_000, OutOfRange::Skip, |_| (), drop).unwrap();
+        assert!(sketch.open(13_000, drop).is_ok());
         sketch
     };
-    let work = |sketch: &mut Windowed| {
-        let items = [(&b"other"[..], 2)].into_iter();
-        sketch.increment_many(items, 13_000, OutOfRange::Skip, |_| (), drop).is_ok()
+    let work = |sketch: &mut CountMinSketch| {
+        increment_many(sketch, 13_000, [(&b"other"[..], 2)].into_iter(), |_| ()).is_ok()
     };
-    let refused = refusal::at_every(prepare, work, Windowed::digest);
+    let refused = refusal::at_every(prepare, work, CountMinSketch::digest);
     assert!(refused > 7, "room for groups, and a segment for each row");
 }

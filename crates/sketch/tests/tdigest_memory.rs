@@ -3,7 +3,7 @@
 use splitbloom_foundation::fields::Field;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_sketch::tdigest::{AddError, Compression, TDigest};
-use splitbloom_sketch::{DecodeError, Sketch};
+use splitbloom_sketch::{DecodeError, Part, Sketch};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
 #[global_allocator]

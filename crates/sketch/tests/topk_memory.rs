@@ -3,7 +3,7 @@
 use splitbloom_foundation::fields::Field;
 use splitbloom_foundation::span::Span;
 use splitbloom_sketch::topk::{Answers, Shape, TopK};
-use splitbloom_sketch::{DecodeError, Sketch};
+use splitbloom_sketch::{DecodeError, Part, Sketch};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
 #[global_allocator]
@@ -22,14 +22,14 @@ fn add(topk: &mut TopK, item: &[u8], now: u64) -> bool {
 
 /// With a full list, whose lowest count is 3.
 fn filled() -> TopK {
-    let mut topk = TopK::new(shape()).unwrap();
+    let mut topk = TopK::new(shape(), None).unwrap();
     [b"a", b"b", b"c", b"d", b"a"].iter().for_each(|item| assert!(add(&mut topk, *item, 0)));
     topk
 }
 
 /// The second of three slices is the current one.
 fn windowed() -> TopK {
-    let mut topk = TopK::windowed(shape(), Span::new(60, 2).unwrap()).unwrap();
+    let mut topk = TopK::new(shape(), Some(Span::new(60, 2).unwrap())).unwrap();
     assert!(add(&mut topk, b"a", 90_000) && add(&mut topk, b"b", 120_000));
     topk
 }
@@ -42,7 +42,7 @@ fn encoded(topk: &TopK) -> Vec<Field> {
 
 #[test]
 fn an_item_is_added_whole_or_not_at_all() {
-    let empty = || TopK::new(shape()).unwrap();
+    let empty = || TopK::new(shape(), None).unwrap();
     let first = refusal::at_every(empty, |topk| add(topk, b"item", 0), TopK::digest);
     assert!(first > 9, "a segment for each row, the item, its entry, the index: {first}");
     let mut refused = 0;

@@ -7,12 +7,13 @@
 //! counters stop at their maximum, and replicated such increments. So in a replay counters of 4
 //! bytes stop there, too, the only ones that those servers had.
 
-use super::value::{free_slice, StoredSketch};
+use super::value::StoredSketch;
 use crate::errors::cms::{
     remark, BAD_INCREMENT, MISSING, NOT_A_NUMBER, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
     NO_WINDOW, TOO_MANY_TOUCHED,
 };
 use crate::errors::ReplyError;
+use crate::free::free;
 use crate::window::{now_for, parse_time, time_for, TIME};
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_foundation::OutOfMemory;
@@ -24,7 +25,7 @@ use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_server::text::ShortText;
 use splitbloom_sketch::cms::{CellSize, CountMinSketch, Counted, OutOfRange, RangeError};
-use splitbloom_sketch::steps_to_hash;
+use splitbloom_sketch::{steps_to_hash, Sketch};
 use std::cell::Cell;
 
 const ITEMS: Parameter = Parameter::block(
@@ -200,12 +201,12 @@ pub(super) fn count<'a>(
     answer: impl FnMut(Counted),
 ) -> Result<(Result<(), ReplyError>, Option<u64>), ReplyError> {
     let time = time_for(context, sketch.window(), given, NO_WINDOW)?;
-    let now = time.unwrap_or(0);
-    // Without memory for a new slice nothing changes, here or on replicas.
-    sketch.advance(now, free_slice).map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
-    let ration = Ration::begin(context);
     let out_of_range = out_of_range(context, sketch);
-    let end = sketch.increment_many(pairs, now, out_of_range, answer, free_slice);
+    // Without memory for a new slice nothing changes, here or on replicas.
+    let open = sketch.open(time.unwrap_or(0), free);
+    let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
+    let ration = Ration::begin(context);
+    let end = open.increment_many(pairs, out_of_range, answer);
     Ok((end.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT.within(&ration)), time))
 }
 

@@ -114,10 +114,7 @@ fn create(
     let (cell_size, span) = parse_options(&words)?;
     let shape = shape_of(dimensions, cell_size, context.is_replay())?;
     let shape = span.map_or(Ok(shape), |span| shape.in_window(span))?;
-    let sketch = match span {
-        None => CountMinSketch::new(shape),
-        Some(span) => CountMinSketch::windowed(shape, span),
-    };
+    let sketch = CountMinSketch::new(shape, span);
     let sketch = sketch.map_err(|OutOfMemory| NO_MEMORY_TO_CREATE)?;
     let target = vacant.with(StoredSketch::new(sketch)).ok_or(NO_MEMORY_TO_CREATE)?;
     replicate(target.settle(), shape, span).signal(c"cms.init");

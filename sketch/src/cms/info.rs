@@ -7,6 +7,7 @@ use crate::window::now_for;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::Command;
 use splitbloom_server::context::Context;
+use splitbloom_sketch::Sketch;
 
 pub const INFO: Command<ReplyError> = Command {
     name: c"cms.info",

@@ -88,9 +88,7 @@ fn put_sum<'a>(
     let merged = sum(context, arguments, shape, number, weights);
     let merged = merged.map_err(|error| error.within(&ration))?;
     drop(ration);
-    let replaced = std::mem::replace(target.value_mut().sketch_mut(), merged);
-    let allocations = replaced.allocations();
-    free(replaced, allocations);
+    free(std::mem::replace(target.value_mut().sketch_mut(), merged));
     Ok(target)
 }
 

@@ -1,30 +1,26 @@
-//! A t-digest as a value of the server.
+//! A t-digest as a value of the server, in RedisBloom's encoding.
 
 use crate::stored::{native, Encoding, Family, Stored};
-use splitbloom_foundation::fields::Fields;
 use splitbloom_server::data_type::NativeType;
+use splitbloom_server::queue::Queue;
 use splitbloom_sketch::tdigest::{TDigest, TYPE_NAME};
-use splitbloom_sketch::DecodeError;
-
-static TYPES: [NativeType<StoredDigest>; 1] = [native::<RedisBlooms>(0)];
 
 /// What a key holds.
 pub type StoredDigest = Stored<TDigest>;
 
+static TYPES: [NativeType<StoredDigest>; 1] = [native::<TDigest, 0>(0)];
+
 impl Family for TDigest {
+    const ENCODINGS: &'static [Encoding<Self>] =
+        &[Encoding { name: TYPE_NAME, latest: 0, read: |_, fields| Self::decode(fields) }];
+
     fn natives() -> &'static [NativeType<StoredDigest>] {
         &TYPES
     }
-}
 
-/// RedisBloom's encoding.
-struct RedisBlooms;
-
-impl Encoding for RedisBlooms {
-    type Sketch = TDigest;
-    const NAME: &'static str = TYPE_NAME;
-
-    fn read(_version: i32, fields: &mut impl Fields) -> Result<TDigest, DecodeError> {
-        TDigest::decode(fields)
+    /// Stays empty: no digest has a window.
+    fn queue() -> &'static Queue {
+        static EMPTY: Queue = Queue::new();
+        &EMPTY
     }
 }

@@ -17,7 +17,8 @@ use splitbloom_server::command::{Command, ErrorReply, Kind, Output, Parameter, T
 use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_server::text::ShortText;
-use splitbloom_sketch::topk::{Answers, Over, TopK, MAX_STEPS, MAX_UNITS};
+use splitbloom_sketch::topk::{Answers, TopK, MAX_STEPS, MAX_UNITS};
+use splitbloom_sketch::Sketch;
 use std::ffi::CStr;
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
@@ -113,7 +114,7 @@ fn add<const STEP: usize>(
     let topk = target.value_mut().sketch_mut();
     let time = time_for(context, topk.window(), given, NO_WINDOW)?;
     let request = form.parse(context, arguments, topk)?;
-    let open = topk.open(time.unwrap_or(0), free_slice);
+    let open = topk.open(time.unwrap_or(0), free);
     let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
     let mut answers = Answers::default();
     let ration = Ration::begin(context);
@@ -126,12 +127,6 @@ fn add<const STEP: usize>(
     }
     request.reply(context, &answers, refusal);
     Ok(())
-}
-
-/// Frees a slice that is over.
-fn free_slice(slice: Over) {
-    let allocations = slice.allocations();
-    free(slice, allocations);
 }
 
 impl<const STEP: usize> Form<STEP> {

@@ -12,6 +12,7 @@ use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 use splitbloom_sketch::topk::{TopK, MAX_STEPS};
+use splitbloom_sketch::Sketch;
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
 

@@ -45,10 +45,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     let words = arguments.try_list_from(2).ok_or(NO_MEMORY_TO_CREATE)?;
     let (shape, span) = parse(&words, context.is_replay())?;
     let ration = Ration::begin(context);
-    let topk = match span {
-        None => TopK::new(shape),
-        Some(span) => TopK::windowed(shape, span),
-    };
+    let topk = TopK::new(shape, span);
     let topk = topk.map_err(|OutOfMemory| NO_MEMORY_TO_CREATE.within(&ration))?;
     drop(ration);
     let target = vacant.with(StoredTopK::new(topk)).ok_or(NO_MEMORY_TO_CREATE)?;

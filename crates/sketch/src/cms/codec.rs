@@ -1,5 +1,7 @@
-//! RedisBloom's encoding: what a server keeps under the type `CMSk-TYPE`.
+//! The fields of a value: RedisBloom's encoding without a window, under the type `CMSk-TYPE`, and
+//! our own with one, under `CMSwindow`.
 //!
+//! # Without a window
 //! ```text
 //!   version 0   unsigned width, depth, count, string of counters of 4 bytes
 //!   version 1   unsigned width, depth, count, bytes of a counter, string of counters
@@ -17,19 +19,35 @@
 //!
 //! No sketch has a width of 0. RedisBloom refuses the value: it finds a number where its string of
 //! counters would be.
+//!
+//! # With a window
+//! ```text
+//!   unsigned width, depth, seconds, slices, latest
+//!   n + 1 slices, oldest first:  unsigned 0, if it has no increments; or
+//!     unsigned 1, count, number of segments, and these: unsigned index, string of counters
+//! ```
+//! Segments are those of 64 KiB of the table, in ascending order; those of zeros are left out. So
+//! saving takes no more memory than a segment. If a counter has other than 4 bytes, two numbers
+//! precede the width: 0, which is no width, and the bytes of a counter.
 
 use super::cell::CellSize;
 use super::table::Table;
-use super::{Shape, ShapeError, MAX_COUNT};
-use crate::counters::Counters;
+use super::{CountMinSketch, Shape, ShapeError, MAX_COUNT};
+use crate::body::Body;
+use crate::counters::{read_counters, Counters};
 use crate::error::DecodeError;
+use crate::read::{check, span, string, unsigned};
+use crate::window::Ring;
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 use splitbloom_foundation::fields::{FieldSink, Fields};
+use splitbloom_foundation::segment::SEGMENT_BYTES;
 
-/// The name of the server's type.
+/// The server's type of a sketch without a window.
 pub const TYPE_NAME: &str = "CMSk-TYPE";
+/// The server's type of one with a window.
+pub const WINDOW_TYPE_NAME: &str = "CMSwindow";
 
-/// An encoding version of that type.
+/// An encoding version of a sketch without a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// Every RedisBloom reads it, if the counters have 4 bytes.
@@ -38,33 +56,21 @@ pub enum Version {
     One,
 }
 
-impl Table {
-    /// Writes its fields in encoding `version`. The format has all counters in one string, so this
-    /// allocates memory for them.
+impl CountMinSketch {
+    /// Writes its fields, those without a window in encoding `version`. That has all counters in
+    /// one string, so this allocates memory for them; with a window, for a segment.
     ///
     /// # Errors
     /// `OutOfMemory`, before the first field.
-    pub fn save(&self, version: Version, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
-        let len = usize::try_from(self.shape.bytes()).map_err(|_| OutOfMemory)?;
-        let mut counters = try_vec(len)?;
-        self.counters.write_all(&mut counters);
-        let size = self.shape.cell_size();
-        let has_size = version == Version::One || size != CellSize::Four;
-        if has_size && version == Version::Zero {
-            to.unsigned(0);
+    pub fn save_as(&self, version: Version, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        match &self.body {
+            Body::Whole(table) => write_table(table, version, to),
+            Body::Window(ring) => write_ring(ring, self.shape, to),
         }
-        to.unsigned(self.shape.width());
-        to.unsigned(self.shape.depth());
-        to.unsigned(self.count);
-        if has_size {
-            to.unsigned(size.bytes());
-        }
-        to.string(&counters);
-        Ok(())
     }
 
-    /// The sketch that was saved as these fields in encoding `version`. All of them are checked
-    /// before memory is allocated, and segments that are all 0 take none.
+    /// The sketch without a window that was saved as these fields in encoding `version`. All of
+    /// them are checked before memory is allocated, and segments that are all 0 take none.
     ///
     /// # Errors
     /// What is wrong with them.
@@ -75,40 +81,117 @@ impl Table {
         };
         let (depth, count) = (unsigned(fields)?, unsigned(fields)?);
         let size = if has_size { read_cell_size(fields)? } else { CellSize::Four };
-        if has_size && count > MAX_COUNT {
-            return Err(DecodeError::Field("the count"));
-        }
+        check("the count", !has_size || count <= MAX_COUNT)?;
         let shape = Shape::saved(width, depth, size)?;
-        let string = fields.string().ok_or(DecodeError::Length)?;
-        let bytes = string.as_ref();
-        if bytes.len() as u64 != shape.bytes() {
-            return Err(DecodeError::Field("the length of the counters"));
-        }
+        let counters = string(fields)?;
+        let bytes = counters.as_ref();
+        check("the length of the counters", bytes.len() as u64 == shape.bytes())?;
         check_counters(bytes, size)?;
-        let counters = Counters::of_bytes(bytes)?;
-        Ok(Self::of(shape, count, counters))
+        let table = Table::of(shape, count, Counters::of_bytes(bytes)?);
+        Ok(Self { shape, body: Body::Whole(table) })
+    }
+
+    /// The sketch with a window that was saved as these fields. Each is checked before the next is
+    /// read and before memory is allocated for it.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn decode_windowed(fields: &mut impl Fields) -> Result<Self, DecodeError> {
+        let (width, size) = match unsigned(fields)? {
+            0 => {
+                let size = read_cell_size(fields)?;
+                (unsigned(fields)?, size)
+            }
+            width => (width, CellSize::Four),
+        };
+        let shape = Shape::saved(width, unsigned(fields)?, size)?;
+        let span = span(fields)?;
+        let shape = shape.in_window(span)?;
+        let latest = unsigned(fields)?;
+        let ring = Ring::decode(span, latest, fields, |fields| read_slice(shape, fields))?;
+        Ok(Self { shape, body: Body::Window(ring) })
     }
 }
 
-/// Reads a number.
-pub(super) fn unsigned(fields: &mut impl Fields) -> Result<u64, DecodeError> {
-    fields.unsigned().ok_or(DecodeError::Length)
+fn write_table(
+    table: &Table,
+    version: Version,
+    to: &mut impl FieldSink,
+) -> Result<(), OutOfMemory> {
+    let shape = table.shape();
+    let mut counters = try_vec(usize::try_from(shape.bytes()).map_err(|_| OutOfMemory)?)?;
+    table.counters.write_all(&mut counters);
+    let size = shape.cell_size();
+    let has_size = version == Version::One || size != CellSize::Four;
+    if has_size && version == Version::Zero {
+        to.unsigned(0);
+    }
+    to.unsigned(shape.width());
+    to.unsigned(shape.depth());
+    to.unsigned(table.count());
+    if has_size {
+        to.unsigned(size.bytes());
+    }
+    to.string(&counters);
+    Ok(())
+}
+
+fn write_ring(
+    ring: &Ring<Table>,
+    shape: Shape,
+    to: &mut impl FieldSink,
+) -> Result<(), OutOfMemory> {
+    let mut room = try_vec(SEGMENT_BYTES)?;
+    if shape.cell_size() != CellSize::Four {
+        to.unsigned(0);
+        to.unsigned(shape.cell_size().bytes());
+    }
+    to.unsigned(shape.width());
+    to.unsigned(shape.depth());
+    to.unsigned(ring.span().seconds().into());
+    to.unsigned(ring.span().slices().into());
+    to.unsigned(ring.latest());
+    ring.encode(to, |slice, to| {
+        to.unsigned(slice.count());
+        to.unsigned(slice.counters.touched().count() as u64);
+        for index in slice.counters.touched() {
+            room.clear();
+            slice.counters.write_segment(index, &mut room);
+            to.unsigned(index as u64);
+            to.string(&room);
+        }
+    });
+    Ok(())
+}
+
+/// Reads one slice.
+fn read_slice(shape: Shape, fields: &mut impl Fields) -> Result<Table, DecodeError> {
+    let (count, segments) = (unsigned(fields)?, unsigned(fields)?);
+    let mut counters = Counters::new(shape.bytes())?;
+    check("the number of segments", segments <= counters.reserved() as u64)?;
+    let mut least = 0;
+    for _ in 0..segments {
+        let index = unsigned(fields)?;
+        check("the index of a segment", (least..counters.reserved() as u64).contains(&index))?;
+        least = index + 1;
+        let (index, cells) = (index as usize, string(fields)?);
+        let bytes = cells.as_ref();
+        check("the length of the counters", bytes.len() == counters.len_of(index))?;
+        check_counters(bytes, shape.cell_size())?;
+        read_counters(&mut counters, index, bytes)?;
+    }
+    Ok(Table::of(shape, count, counters))
 }
 
 /// Reads the bytes of a counter.
-pub(super) fn read_cell_size(fields: &mut impl Fields) -> Result<CellSize, DecodeError> {
+fn read_cell_size(fields: &mut impl Fields) -> Result<CellSize, DecodeError> {
     CellSize::of(unsigned(fields)?).ok_or(DecodeError::Field("the size of a counter"))
 }
 
 /// Checks that no counter is above its maximum, which counters of 8 bytes can be.
-pub(super) fn check_counters(bytes: &[u8], size: CellSize) -> Result<(), DecodeError> {
+fn check_counters(bytes: &[u8], size: CellSize) -> Result<(), DecodeError> {
     let counters = bytes.as_chunks().0.iter().map(|counter| u64::from_le_bytes(*counter));
-    match size {
-        CellSize::Eight if counters.max() > Some(size.max()) => {
-            Err(DecodeError::Field("a counter"))
-        }
-        _ => Ok(()),
-    }
+    check("a counter", size != CellSize::Eight || counters.max() <= Some(size.max()))
 }
 
 impl From<ShapeError> for DecodeError {

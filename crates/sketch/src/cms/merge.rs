@@ -1,8 +1,9 @@
-//! Weighted sums of tables.
+//! Weighted sums of sketches.
 
 use super::cell::{bits, by_size, count_in, put};
 use super::table::Table;
-use super::{Shape, MAX_COUNT};
+use super::{CountMinSketch, Shape, MAX_COUNT};
+use crate::body::Body;
 use crate::counters::{Counters, LINE_BYTES};
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
@@ -48,7 +49,23 @@ fn add(sum: i64, value: i64, weight: i64) -> Result<i64, MergeError> {
     product.and_then(|product| sum.checked_add(product)).ok_or(MergeError::Overflow)
 }
 
-impl Table {
+impl CountMinSketch {
+    /// Its counters, unless it has a window: sums have none.
+    fn table(&self) -> Result<&Table, MergeError> {
+        match &self.body {
+            Body::Whole(table) => Ok(table),
+            Body::Window(_) => Err(MergeError::Window),
+        }
+    }
+
+    /// Checks that the sketch can be added to others of `shape`.
+    ///
+    /// # Errors
+    /// `Window`, `Dimensions` or `CellSize`.
+    pub fn check_addable(&self, shape: &Shape) -> Result<(), MergeError> {
+        self.table()?.shape().check_equal(shape)
+    }
+
     /// The sum of `sketches`, each counted as often as its weight says, in a sketch of `shape`. A
     /// weight may be negative. An estimate of the sum is at least the sum of the exact counts if no
     /// weight is negative. Cost: a step for each counter of each sketch.
@@ -56,21 +73,26 @@ impl Table {
     /// # Errors
     /// What keeps them from being added.
     pub fn merged(shape: Shape, sketches: &[(&Self, i64)]) -> Result<Self, MergeError> {
-        sketches.iter().try_for_each(|(sketch, _)| sketch.shape.check_equal(&shape))?;
-        let counters = by_size!(shape.cell_size(), N => sum_of::<N>(shape, sketches))?;
-        Ok(Self::of(shape, count_of(sketches), counters))
+        sketches.iter().try_for_each(|(sketch, _)| sketch.check_addable(&shape))?;
+        let tables = sketches.iter().filter_map(|(sketch, weight)| {
+            let table = sketch.table().ok()?;
+            Some((table, *weight))
+        });
+        let counters = by_size!(shape.cell_size(), N => sum_of::<N>(shape, tables.clone()))?;
+        let table = Table::of(shape, count_of(tables), counters);
+        Ok(Self { shape, body: Body::Whole(table) })
     }
 }
 
 /// The sums of counters of `N` bytes.
-fn sum_of<const N: usize>(
+fn sum_of<'a, const N: usize>(
     shape: Shape,
-    sketches: &[(&Table, i64)],
+    tables: impl Iterator<Item = (&'a Table, i64)> + Clone,
 ) -> Result<Counters, MergeError> {
     let mut counters = Counters::new(shape.bytes())?;
     let mut sums = try_vec(counters.len_of(0) / N)?;
     for index in 0..counters.reserved() {
-        sum_up::<N>(&mut sums, index, counters.len_of(index) / N, sketches)?;
+        sum_up::<N>(&mut sums, index, counters.len_of(index) / N, tables.clone())?;
         counters.put(index, lines_of::<N>(&sums)?)?;
     }
     Ok(counters)
@@ -78,29 +100,28 @@ fn sum_of<const N: usize>(
 
 /// The weighted sum of the counts, as far as it fits. It is out of range only where counters have
 /// stopped that it does not stop with, so it refuses no sum that the counters allow.
-fn count_of(sketches: &[(&Table, i64)]) -> u64 {
-    let products =
-        sketches.iter().map(|(sketch, weight)| i128::from(sketch.count) * i128::from(*weight));
+fn count_of<'a>(tables: impl Iterator<Item = (&'a Table, i64)>) -> u64 {
+    let products = tables.map(|(table, weight)| i128::from(table.count()) * i128::from(weight));
     let sum = products.fold(0, i128::saturating_add);
     u64::try_from(sum.max(0)).unwrap_or(MAX_COUNT)
 }
 
-/// Sums segment `index` of `sketches`, of `len` counters, into `sums`, which has room: one after
+/// Sums segment `index` of `tables`, of `len` counters, into `sums`, which has room: one after
 /// the other, so that the sums stay in the caches. There are no sums if all counters are 0.
-fn sum_up<const N: usize>(
+fn sum_up<'a, const N: usize>(
     sums: &mut Vec<i64>,
     index: usize,
     len: usize,
-    sketches: &[(&Table, i64)],
+    tables: impl Iterator<Item = (&'a Table, i64)>,
 ) -> Result<(), MergeError> {
     sums.clear();
-    for (sketch, weight) in sketches {
-        for (number, line) in sketch.counters.lines(index) {
+    for (table, weight) in tables {
+        for (number, line) in table.counters.lines(index) {
             sums.resize(len, 0);
             let sums = &mut sums[number * LINE_BYTES / N..];
             for (sum, counter) in sums.iter_mut().zip(line.as_chunks::<N>().0) {
                 // No counter is above 2^63 - 1.
-                *sum = add(*sum, count_in(counter) as i64, *weight)?;
+                *sum = add(*sum, count_in(counter) as i64, weight)?;
             }
         }
     }

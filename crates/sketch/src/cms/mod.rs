@@ -29,10 +29,28 @@
 //! sum of increments are numbers from 0 to a maximum. An increment that one of them does not allow
 //! changes none.
 //!
+//! # Windows
+//! A sketch of the last seconds has a table for each slice of time, in a ring ([`crate::window`]).
+//! An increment adds to the table of the current slice; an estimate is the sum of those of all
+//! slices. So an increment is part of estimates for at least the window, and for one slice longer
+//! at most: an estimate covers a period of one to `1 + 1 / n` windows, with `n` slices.
+//!
+//! The estimate of a slice is never too low, so neither is the sum. A table with all increments of
+//! the period would have the sums of the slices' counters; the smallest of its sums is at least the
+//! sum of the smallest, so the error is at most the one that a sketch of this shape has for all
+//! increments of the period, usually less.
+//!
+//! A slice takes the memory of a sketch of this shape, as far as items touch it, so up to `n + 1`
+//! times that in all. It is freed by the first increment after it is over. An increment writes one
+//! counter a row, and reads one a row of each other slice for its answer; lookups read as much.
+//!
+//! A decrement takes from the current slice alone, whose counters and sum must allow it: it takes
+//! back what has been counted in the same slice. Older slices never change.
+//!
 //! ```text
-//!   table   the counters        windowed   counts of the last seconds: a table for each slice
-//!   shape   the dimensions      merge      sums of sketches     codec   RedisBloom's encoding
-//!   cell    a counter           range      increments that do not fit
+//!   table   the counters          range   increments that do not fit
+//!   shape   the dimensions        merge   sums of sketches
+//!   cell    a counter             codec   RedisBloom's encoding, and that of windows
 //! ```
 
 mod cell;
@@ -40,122 +58,117 @@ mod codec;
 mod merge;
 mod range;
 mod shape;
-pub mod table;
+mod table;
 #[cfg(test)]
 mod tests;
-pub mod windowed;
 
 pub use cell::CellSize;
-pub use codec::{Version, TYPE_NAME};
+pub use codec::{Version, TYPE_NAME, WINDOW_TYPE_NAME};
 pub use merge::MergeError;
 pub use range::{Counted, OutOfRange, RangeError};
 pub use shape::{Shape, ShapeError, MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
 
-use crate::error::DecodeError;
+use crate::body::{Body, Part};
 use crate::sketch::Sketch;
-use splitbloom_foundation::alloc::{try_vec, Mover, OutOfMemory};
-use splitbloom_foundation::fields::{FieldSink, Fields};
+use crate::window::{Others, Ring};
+use cell::by_size;
+use splitbloom_foundation::alloc::{Mover, OutOfMemory};
+use splitbloom_foundation::fields::FieldSink;
 use splitbloom_foundation::span::Span;
 use std::alloc::Layout;
 use std::any::Any;
+use std::iter::{empty, once};
 use std::num::NonZeroU64;
-use table::Table;
-use windowed::Windowed;
+use table::{estimate_each, Table};
+use xxhash_rust::xxh3::Xxh3;
 
 /// The largest sum of increments, and the largest estimate: the largest integer of a reply.
 pub const MAX_COUNT: u64 = i64::MAX as u64;
 
 /// Counts items, all of them or those in a window. See the [module](self).
-pub struct CountMinSketch(Body);
+pub struct CountMinSketch {
+    /// The dimensions, in a window those of each slice.
+    shape: Shape,
+    body: Body<Table>,
+}
 
-enum Body {
-    Whole(Table),
-    Window(Windowed),
+/// A sketch whose time has been advanced, for the next increments.
+pub struct Open<'a> {
+    current: &'a mut Table,
+    others: Others<'a, Table>,
+}
+
+impl Open<'_> {
+    /// Adds to the counts of `items`, and calls `answer` with what becomes of each. In a window, an
+    /// increment must fit the current slice.
+    ///
+    /// Cost: a step for each row, of each slice.
+    ///
+    /// # Errors
+    /// `OutOfMemory`: those answered have been counted, and no others.
+    pub fn increment_many<'a>(
+        self,
+        items: impl Iterator<Item = (&'a [u8], i64)>,
+        out_of_range: OutOfRange,
+        answer: impl FnMut(Counted),
+    ) -> Result<(), OutOfMemory> {
+        let Self { current, others } = self;
+        let is_single = items.size_hint().1 == Some(1);
+        by_size!(current.shape().cell_size(), N => match others {
+            // One item is not worth setting up a batch.
+            [[], []] if is_single || !current.is_large() => {
+                current.increment_singly::<N>(items, out_of_range, answer)
+            }
+            [[], []] => current.increment_each::<N>(empty(), items, out_of_range, answer),
+            [before, after] => {
+                let others = before.iter().chain(after).flatten();
+                current.increment_each::<N>(others, items, out_of_range, answer)
+            }
+        })
+    }
 }
 
 impl CountMinSketch {
-    /// An empty sketch. Allocates a list of segments, but none of these.
+    /// An empty sketch, of all items or of those in a `window`. Allocates lists of segments and
+    /// slices, but none of these.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
-        Table::new(shape).map(Self::whole)
-    }
-
-    /// An empty sketch of the last `span`. Allocates no slice.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn windowed(shape: Shape, span: Span) -> Result<Self, OutOfMemory> {
-        Windowed::new(shape, span).map(|window| Self(Body::Window(window)))
-    }
-
-    fn whole(table: Table) -> Self {
-        Self(Body::Whole(table))
+    pub fn new(shape: Shape, window: Option<Span>) -> Result<Self, OutOfMemory> {
+        Ok(Self { shape, body: Body::new(window, || Table::new(shape))? })
     }
 
     /// Its dimensions, those of each slice.
     pub fn shape(&self) -> Shape {
-        match &self.0 {
-            Body::Whole(table) => table.shape(),
-            Body::Window(window) => window.shape(),
-        }
-    }
-
-    /// Its window, if it has one.
-    pub fn window(&self) -> Option<Span> {
-        match &self.0 {
-            Body::Whole(_) => None,
-            Body::Window(window) => Some(window.span()),
-        }
+        self.shape
     }
 
     /// The rows of all its slices.
     pub fn rows(&self) -> u64 {
-        let slices = self.window().map_or(1, |span| u64::from(span.slices()) + 1);
-        self.shape().depth() * slices
+        self.shape.depth() * self.body.most_parts()
+    }
+
+    /// The latest time that has changed one with a window, in milliseconds since 1970; 0 before the
+    /// first change.
+    pub fn latest(&self) -> u64 {
+        self.body.ring().map_or(0, Ring::latest)
     }
 
     /// The sum of all increments, in a window of those that are remembered at `now`, at most
     /// [`MAX_COUNT`].
     pub fn count(&self, now: u64) -> u64 {
-        match &self.0 {
-            Body::Whole(table) => table.count(),
-            Body::Window(window) => window.count(now),
-        }
+        self.body.live(now).fold(0, |sum, part| add_counts(sum, part.count()))
     }
 
-    /// Advances the time to `now`. Calls `over` with each slice that is over. Without a window
-    /// nothing changes.
+    /// Advances the time to `now`, so that items can be counted. Calls `over` with each slice that
+    /// is over. Without a window both are ignored.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.
-    pub fn advance(&mut self, now: u64, over: impl FnMut(Table)) -> Result<(), OutOfMemory> {
-        match &mut self.0 {
-            Body::Whole(_) => Ok(()),
-            Body::Window(window) => window.advance(now, over),
-        }
-    }
-
-    /// [Advances](Self::advance) the time to `now`, and adds to the counts of `items`. Calls
-    /// `answer` with what becomes of each. In a window, an increment must fit the current slice.
-    ///
-    /// Cost: a step for each row, of each slice.
-    ///
-    /// # Errors
-    /// `OutOfMemory`: those answered have been counted, and no others. The time may have advanced.
-    pub fn increment_many<'a>(
-        &mut self,
-        items: impl Iterator<Item = (&'a [u8], i64)>,
-        now: u64,
-        out_of_range: OutOfRange,
-        answer: impl FnMut(Counted),
-        over: impl FnMut(Table),
-    ) -> Result<(), OutOfMemory> {
-        match &mut self.0 {
-            Body::Whole(table) => table.increment_many(items, out_of_range, answer),
-            Body::Window(window) => window.increment_many(items, now, out_of_range, answer, over),
-        }
+    #[inline]
+    pub fn open(&mut self, now: u64, over: impl FnMut(Table)) -> Result<Open<'_>, OutOfMemory> {
+        let (current, others) = self.body.open(now, || Table::new(self.shape), over)?;
+        Ok(Open { current, others })
     }
 
     /// Calls `answer` with the estimate of each of `items`, in a window at `now`.
@@ -166,109 +179,70 @@ impl CountMinSketch {
         &self,
         items: impl Iterator<Item = &'a [u8]>,
         now: u64,
-        answer: impl FnMut(u64),
+        mut answer: impl FnMut(u64),
     ) -> Result<(), OutOfMemory> {
-        match &self.0 {
-            Body::Whole(table) => table.estimate_many(items, answer),
-            Body::Window(window) => window.estimate_many(items, now, answer),
-        }
-    }
-
-    /// The [sum](Table::merged) of `sketches`, each counted as often as its weight says.
-    ///
-    /// # Errors
-    /// What keeps them from being added.
-    pub fn merged(shape: Shape, sketches: &[(&Self, i64)]) -> Result<Self, MergeError> {
-        let mut tables = try_vec(sketches.len())?;
-        for (sketch, weight) in sketches {
-            match &sketch.0 {
-                Body::Whole(table) => tables.push((table, *weight)),
-                Body::Window(_) => return Err(MergeError::Window),
+        by_size!(self.shape.cell_size(), N => match &self.body {
+            Body::Whole(table) if !table.is_large() => {
+                items.for_each(|item| answer(table.estimate::<N>(table.cells_of(item))));
+                Ok(())
             }
-        }
-        Table::merged(shape, &tables).map(Self::whole)
+            Body::Whole(table) => estimate_each::<N>(once(table), self.shape, items, answer),
+            Body::Window(ring) => estimate_each::<N>(ring.live(now), self.shape, items, answer),
+        })
+    }
+}
+
+impl Part for CountMinSketch {
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        Ok(Self { shape: self.shape, body: self.body.try_clone()? })
     }
 
-    /// Writes its fields, those without a window in encoding `version`.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, before the first field.
-    pub fn save_as(&self, version: Version, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
-        match &self.0 {
-            Body::Whole(table) => table.save(version, to),
-            Body::Window(window) => window.save(to),
-        }
+    fn allocations(&self) -> usize {
+        self.body.allocations()
     }
 
-    /// The sketch without a window that was saved as these fields in encoding `version`.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn decode(version: Version, fields: &mut impl Fields) -> Result<Self, DecodeError> {
-        Table::decode(version, fields).map(Self::whole)
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        self.body.visit_allocations(visit);
     }
 
-    /// The sketch with a window that was saved as these fields.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn decode_windowed(fields: &mut impl Fields) -> Result<Self, DecodeError> {
-        Windowed::decode(fields).map(|window| Self(Body::Window(window)))
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        self.body.relocate(from, mover)
     }
 }
 
 impl Sketch for CountMinSketch {
-    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        Ok(Self(match &mut self.0 {
-            Body::Whole(table) => Body::Whole(table.try_clone()?),
-            Body::Window(window) => Body::Window(window.try_clone()?),
-        }))
-    }
-
-    fn digest(&self) -> u128 {
-        match &self.0 {
-            Body::Whole(table) => table.digest(),
-            Body::Window(window) => window.digest(),
-        }
-    }
-
-    fn allocations(&self) -> usize {
-        match &self.0 {
-            Body::Whole(table) => table.allocations(),
-            Body::Window(window) => window.allocations(),
-        }
-    }
-
-    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        match &self.0 {
-            Body::Whole(table) => table.visit_allocations(visit),
-            Body::Window(window) => window.visit_allocations(visit),
-        }
-    }
-
-    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
-        match &mut self.0 {
-            Body::Whole(table) => table.relocate(from, mover),
-            Body::Window(window) => window.relocate(from, mover),
-        }
-    }
-
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
         self.save_as(Version::Zero, to)
     }
 
-    fn next_change(&self, now: u64) -> Option<u64> {
-        match &self.0 {
-            Body::Whole(_) => None,
-            Body::Window(window) => window.next_change(now),
+    fn digest(&self) -> u128 {
+        let mut hash = Xxh3::new();
+        match &self.body {
+            Body::Whole(table) => table.write_digest(&mut hash),
+            Body::Window(ring) => {
+                let span = ring.span();
+                self.shape.write_digest(&mut hash);
+                let head: [u64; 3] = [span.seconds().into(), span.slices().into(), ring.latest()];
+                head.iter().for_each(|number| hash.update(&number.to_le_bytes()));
+                for slice in ring.slots() {
+                    hash.update(&[u8::from(slice.is_some())]);
+                    slice.into_iter().for_each(|slice| slice.write_digest(&mut hash));
+                }
+            }
         }
+        hash.digest128()
+    }
+
+    fn window(&self) -> Option<Span> {
+        self.body.ring().map(Ring::span)
+    }
+
+    fn next_change(&self, now: u64) -> Option<u64> {
+        self.body.ring()?.next_change(now)
     }
 
     fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
-        match &mut self.0 {
-            Body::Whole(_) => None,
-            Body::Window(window) => window.attachment(),
-        }
+        self.body.ring_mut()?.attachment.get()
     }
 }
 

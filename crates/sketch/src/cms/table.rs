@@ -1,9 +1,10 @@
 //! Counters in rows: a whole sketch, or one slice of a window.
 
-use super::cell::{bits, by_size, count_in, put};
+use super::cell::{bits, count_in, put};
 use super::range::{Counted, OutOfRange, RangeError};
-use super::{Shape, MAX_COUNT};
+use super::{add_counts, Shape, MAX_COUNT};
 use crate::batch::Groups;
+use crate::body::Part;
 use crate::counters::{Counters, CACHED_SEGMENTS};
 use crate::rows::Rows;
 use splitbloom_foundation::alloc::{Mover, OutOfMemory};
@@ -13,9 +14,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Counts of all time, or those of one slice.
 pub struct Table {
-    pub(super) shape: Shape,
+    shape: Shape,
     rows: Rows,
-    pub(super) count: u64,
+    count: u64,
     pub(super) counters: Counters,
 }
 
@@ -45,138 +46,96 @@ impl Table {
         self.count
     }
 
-    /// Its counters, row after row.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Count number `cell`, row after row.
-    pub fn counter(&self, cell: u64) -> u64 {
-        by_size!(self.shape.cell_size(), N => count_in(&self.counters.get::<N>(cell)))
-    }
-
-    /// Adds `by`, which may be negative, to the count of `item`. Cost: a step for each row.
+    /// Adds `by`, which may be negative, to an item's counters, of `N` bytes. Cost: a step for
+    /// each.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.
-    pub fn increment(
-        &mut self,
-        item: &[u8],
-        by: i64,
-        out_of_range: OutOfRange,
-    ) -> Result<Counted, OutOfMemory> {
-        let size = self.shape.cell_size();
-        by_size!(size, N => self.increment_one::<N>(item, by, out_of_range))
-    }
-
     #[inline]
-    fn increment_one<const N: usize>(
+    fn increment<const N: usize>(
         &mut self,
-        item: &[u8],
+        cells: impl Cells,
         by: i64,
         out_of_range: OutOfRange,
     ) -> Result<Counted, OutOfMemory> {
-        let Self { rows, ref mut counters, .. } = *self;
         let count = match sum_after(self.count, by, out_of_range) {
             Ok(count) => count,
             Err(error) => return Ok(Err(error)),
         };
+        let counters = &mut self.counters;
         let mut sums = Sums::new();
         if !counters.owns_all() {
             let mut owned = Ok(());
-            rows.visit(item, |cell| owned = owned.and_then(|()| counters.own::<N>(cell)));
+            cells.visit(|cell| owned = owned.and_then(|()| counters.own::<N>(cell)));
             owned?;
         }
         match counters.single_mut() {
-            Some(cells) => {
-                rows.visit(item, |cell| sums.add::<N>(by, cells.get_mut(cell as usize)));
-            }
-            None => rows.visit(item, |cell| sums.add::<N>(by, counters.get_mut(cell))),
+            Some(all) => cells.visit(|cell| sums.add::<N>(by, all.get_mut(cell as usize))),
+            None => cells.visit(|cell| sums.add::<N>(by, counters.get_mut(cell))),
         }
         if sums.all >> bits::<N>() != 0 {
-            let visit = move |visit: &mut dyn FnMut(u64)| rows.visit(item, visit);
-            return Ok(self.take_back::<N>(by, count, out_of_range, visit));
+            return Ok(self.take_back::<N>(cells, by, count, out_of_range));
         }
         self.count = count;
         Ok(Ok(sums.least))
     }
 
-    /// Adds to the counts of `items`, and calls `answer` with what becomes of each: as
-    /// [`Table::increment`], one after the other.
+    /// Adds to the counts of `items`, one after the other, and calls `answer` with what becomes of
+    /// each.
     ///
     /// # Errors
     /// `OutOfMemory`: those answered have been counted, and no others.
-    pub fn increment_many<'a>(
-        &mut self,
-        items: impl Iterator<Item = (&'a [u8], i64)>,
-        out_of_range: OutOfRange,
-        answer: impl FnMut(Counted),
-    ) -> Result<(), OutOfMemory> {
-        let size = self.shape.cell_size();
-        by_size!(size, N => self.increment_each::<N>(items, out_of_range, answer))
-    }
-
-    fn increment_each<'a, const N: usize>(
+    pub(super) fn increment_singly<'a, const N: usize>(
         &mut self,
         mut items: impl Iterator<Item = (&'a [u8], i64)>,
         out_of_range: OutOfRange,
         mut answer: impl FnMut(Counted),
     ) -> Result<(), OutOfMemory> {
-        // One item is not worth setting up a batch.
-        if !self.is_large() || items.size_hint().1 == Some(1) {
-            return items.try_for_each(|(item, by)| {
-                answer(self.increment_one::<N>(item, by, out_of_range)?);
-                Ok(())
-            });
-        }
+        items.try_for_each(|(item, by)| {
+            answer(self.increment::<N>(self.cells_of(item), by, out_of_range)?);
+            Ok(())
+        })
+    }
+
+    /// The same in groups. To each estimate those of `others` are added, the other slices of a
+    /// window.
+    ///
+    /// # Errors
+    /// As [`Table::increment_singly`].
+    pub(super) fn increment_each<'a, 'o, const N: usize>(
+        &mut self,
+        others: impl Iterator<Item = &'o Self> + Clone,
+        items: impl Iterator<Item = (&'a [u8], i64)>,
+        out_of_range: OutOfRange,
+        mut answer: impl FnMut(Counted),
+    ) -> Result<(), OutOfMemory> {
         let mut groups = Groups::of(items, self.rows)?;
-        while let Some(group) = groups.next(|cell| self.counters.prefetch::<N>(cell)) {
+        let prefetch = |current: &Self, cell| {
+            current.counters.prefetch::<N>(cell);
+            others.clone().for_each(|other| other.counters.prefetch::<N>(cell));
+        };
+        while let Some(group) = groups.next(|cell| prefetch(self, cell)) {
             for (by, cells) in group.items() {
-                answer(self.increment_cells::<N>(cells, by, out_of_range)?);
+                let own = self.increment::<N>(cells, by, out_of_range)?;
+                answer(own.map(|own| add_counts(own, sum::<N>(others.clone(), cells))));
             }
         }
         Ok(())
     }
 
-    /// The same for one item, whose counters, of `N` bytes, are `cells`.
-    #[inline]
-    pub(super) fn increment_cells<const N: usize>(
-        &mut self,
-        cells: &[u64],
-        by: i64,
-        out_of_range: OutOfRange,
-    ) -> Result<Counted, OutOfMemory> {
-        let count = match sum_after(self.count, by, out_of_range) {
-            Ok(count) => count,
-            Err(error) => return Ok(Err(error)),
-        };
-        let mut sums = Sums::new();
-        let counters = &mut self.counters;
-        if !counters.owns_all() {
-            cells.iter().try_for_each(|cell| counters.own::<N>(*cell))?;
-        }
-        cells.iter().for_each(|cell| sums.add::<N>(by, counters.get_mut(*cell)));
-        if sums.all >> bits::<N>() != 0 {
-            let visit = move |visit: &mut dyn FnMut(u64)| cells.iter().copied().for_each(visit);
-            return Ok(self.take_back::<N>(by, count, out_of_range, visit));
-        }
-        self.count = count;
-        Ok(Ok(sums.least))
-    }
-
-    /// Takes an increment back that has been added to each of an item's counters, which `visit`
-    /// visits, and does not fit; or all of it that does not. Then `count` is the sum of increments.
+    /// Takes an increment back that has been added to each of an item's counters and does not fit;
+    /// or all of it that does not. Then `count` is the sum of increments.
     #[cold]
     fn take_back<const N: usize>(
         &mut self,
+        cells: impl Cells,
         by: i64,
         count: u64,
         out_of_range: OutOfRange,
-        visit: impl FnOnce(&mut dyn FnMut(u64)),
     ) -> Counted {
         let stops = out_of_range == OutOfRange::Saturate && by > 0;
         let (max, mut least) = (self.shape.cell_size().max(), u64::MAX);
-        visit(&mut |cell| {
+        cells.visit(|cell| {
             if let Some(cell) = self.counters.get_mut::<N>(cell) {
                 put(cell, count_in(cell).wrapping_sub(by as u64));
                 if stops {
@@ -192,96 +151,104 @@ impl Table {
         Ok(least)
     }
 
-    /// The estimate of the count of `item`. Cost: a step for each row.
-    pub fn estimate(&self, item: &[u8]) -> u64 {
-        by_size!(self.shape.cell_size(), N => self.estimate_one::<N>(item))
-    }
-
+    /// The estimate of an item's count: the smallest of its counters, of `N` bytes. Cost: a step
+    /// for each.
     #[inline]
-    fn estimate_one<const N: usize>(&self, item: &[u8]) -> u64 {
+    pub(super) fn estimate<const N: usize>(&self, cells: impl Cells) -> u64 {
         let mut estimate = u64::MAX;
         let mut take = |cell: &[u8; N]| estimate = estimate.min(count_in(cell));
         match self.counters.single() {
-            Some(cells) => self.rows.visit(item, |cell| take(&cells[cell as usize])),
-            None => self.rows.visit(item, |cell| take(&self.counters.get(cell))),
+            Some(all) => cells.visit(|cell| take(&all[cell as usize])),
+            None => cells.visit(|cell| take(&self.counters.get(cell))),
         }
         estimate
     }
 
-    /// Calls `answer` with the estimate of each of `items`.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, before the first answer.
-    pub fn estimate_many<'a>(
-        &self,
-        items: impl Iterator<Item = &'a [u8]>,
-        answer: impl FnMut(u64),
-    ) -> Result<(), OutOfMemory> {
-        by_size!(self.shape.cell_size(), N => self.estimate_each::<N>(items, answer))
-    }
-
-    fn estimate_each<'a, const N: usize>(
-        &self,
-        items: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(u64),
-    ) -> Result<(), OutOfMemory> {
-        if !self.is_large() {
-            items.for_each(|item| answer(self.estimate_one::<N>(item)));
-            return Ok(());
-        }
-        let mut groups = Groups::of(items.map(|item| (item, ())), self.rows)?;
-        while let Some(group) = groups.next(|cell| self.counters.prefetch::<N>(cell)) {
-            group.items().for_each(|((), cells)| answer(self.smallest::<N>(cells)));
-        }
-        Ok(())
-    }
-
-    /// The smallest of some counters of `N` bytes.
-    pub(super) fn smallest<const N: usize>(&self, cells: &[u64]) -> u64 {
-        let counts = cells.iter().map(|cell| count_in(&self.counters.get::<N>(*cell)));
-        counts.fold(u64::MAX, u64::min)
+    /// The counters of an item.
+    pub(super) fn cells_of<'a>(&self, item: &'a [u8]) -> Hashed<'a> {
+        Hashed { item, rows: self.rows }
     }
 
     /// Whether the counters of a batch are to be prefetched.
-    fn is_large(&self) -> bool {
+    pub(super) fn is_large(&self) -> bool {
         self.counters.reserved() > CACHED_SEGMENTS
     }
 
-    /// A copy, which shares memory with this one.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing visible has changed.
-    pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        Ok(Self::of(self.shape, self.count, self.counters.try_clone()?))
-    }
-
-    /// A hash of everything but which zeros are allocated.
-    pub fn digest(&self) -> u128 {
-        let mut hash = Xxh3::new();
-        self.write_digest(&mut hash);
-        hash.digest128()
-    }
-
+    /// Hashes everything but which zeros are allocated.
     pub(super) fn write_digest(&self, hash: &mut Xxh3) {
         self.shape.write_digest(hash);
         hash.update(&self.count.to_le_bytes());
         self.counters.write_digest(hash);
     }
+}
 
-    /// The number of allocations.
-    pub fn allocations(&self) -> usize {
+impl Part for Table {
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        Ok(Self::of(self.shape, self.count, self.counters.try_clone()?))
+    }
+
+    fn allocations(&self) -> usize {
         1 + self.counters.allocated()
     }
 
-    /// Visits every kind of allocation: its layout and their number.
-    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         self.counters.visit_allocations(visit);
     }
 
-    /// Passes its memory through `mover`, from segment `from` on, until it says stop. Returns where
-    /// to continue, which is never 0.
-    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         self.counters.relocate(from, mover)
+    }
+}
+
+/// Calls `answer` with the estimate of each of `items`: the sum over some slices of this shape.
+///
+/// # Errors
+/// `OutOfMemory`, before the first answer.
+pub(super) fn estimate_each<'a, 's, const N: usize>(
+    slices: impl Iterator<Item = &'s Table> + Clone,
+    shape: Shape,
+    items: impl Iterator<Item = &'a [u8]>,
+    mut answer: impl FnMut(u64),
+) -> Result<(), OutOfMemory> {
+    let rows = Rows::new(shape.width(), shape.depth());
+    let mut groups = Groups::of(items.map(|item| (item, ())), rows)?;
+    let prefetch = |cell| slices.clone().for_each(|slice| slice.counters.prefetch::<N>(cell));
+    while let Some(group) = groups.next(prefetch) {
+        group.items().for_each(|((), cells)| answer(sum::<N>(slices.clone(), cells)));
+    }
+    Ok(())
+}
+
+/// The sum of the estimates of some slices for an item whose counters, of `N` bytes, are `cells`.
+fn sum<'s, const N: usize>(slices: impl Iterator<Item = &'s Table>, cells: &[u64]) -> u64 {
+    slices.fold(0, |sum, slice| add_counts(sum, slice.estimate::<N>(cells)))
+}
+
+/// The numbers of an item's counters.
+pub(super) trait Cells: Copy {
+    /// Calls `visit` with each of them.
+    fn visit(self, visit: impl FnMut(u64));
+}
+
+/// They are known.
+impl Cells for &[u64] {
+    #[inline]
+    fn visit(self, visit: impl FnMut(u64)) {
+        self.iter().copied().for_each(visit);
+    }
+}
+
+/// They are computed at each visit, so that they need no memory.
+#[derive(Clone, Copy)]
+pub(super) struct Hashed<'a> {
+    item: &'a [u8],
+    rows: Rows,
+}
+
+impl Cells for Hashed<'_> {
+    #[inline]
+    fn visit(self, visit: impl FnMut(u64)) {
+        self.rows.visit(self.item, visit);
     }
 }
 

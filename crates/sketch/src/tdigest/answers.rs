@@ -1,6 +1,6 @@
 //! The view of a digest from which answers are computed.
 
-use super::nodes::Node;
+use super::nodes::{visit_list, Node};
 use super::{pass, TDigest};
 use splitbloom_foundation::alloc::{try_vec, Mover, OutOfMemory};
 use std::alloc::Layout;
@@ -41,9 +41,7 @@ pub(super) struct Joined(OnceLock<Vec<Ranked>>);
 impl Joined {
     /// Calls `visit` with the layout of each allocation, and how often it occurs.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        let capacity = self.0.get().map_or(0, Vec::capacity);
-        let layout = Layout::array::<Ranked>(capacity);
-        layout.into_iter().filter(|layout| layout.size() > 0).for_each(|layout| visit(layout, 1));
+        self.0.get().into_iter().for_each(|nodes| visit_list(nodes, visit));
     }
 
     /// Passes its memory through `mover`.

@@ -18,13 +18,12 @@ use super::answers::Joined;
 use super::nodes::Nodes;
 use super::{Compression, Node, TDigest, MAX_PASSES, MAX_WEIGHT};
 use crate::error::DecodeError;
+use crate::read::{check, double, unsigned};
 use splitbloom_foundation::alloc::try_push;
 use splitbloom_foundation::fields::{FieldSink, Fields};
 
-/// The name of the server's type.
+/// The server's type.
 pub const TYPE_NAME: &str = "TDIS-TYPE";
-/// The encoding version.
-pub const VERSION: u32 = 0;
 
 impl TDigest {
     /// Gives the fields that RedisBloom saves to `sink`. Allocates nothing.
@@ -47,24 +46,14 @@ impl TDigest {
     pub fn decode(fields: &mut impl Fields) -> Result<Self, DecodeError> {
         let compression = compression(double(fields)?)?;
         let (min, max) = (double(fields)?, double(fields)?);
-        let mut unsigned = || fields.unsigned().ok_or(DecodeError::Length);
-        if unsigned()? != compression.capacity() as u64 {
-            return Err(DecodeError::Field("the capacity"));
-        }
-        let count = usize::try_from(unsigned()?).ok();
-        let count = count.filter(|count| *count <= compression.capacity());
-        let count = count.ok_or(DecodeError::Field("the number of merged nodes"))?;
-        if unsigned()? != 0 {
-            return Err(DecodeError::Field("the number of unmerged nodes"));
-        }
-        let passes = unsigned()?;
-        if passes > MAX_PASSES {
-            return Err(DecodeError::Field("the number of passes"));
-        }
+        check("the capacity", unsigned(fields)? == compression.capacity() as u64)?;
+        let count = unsigned(fields)?;
+        check("the number of merged nodes", count <= compression.capacity() as u64)?;
+        check("the number of unmerged nodes", unsigned(fields)? == 0)?;
+        let passes = unsigned(fields)?;
+        check("the number of passes", passes <= MAX_PASSES)?;
         let weight = double(fields)?;
-        if double(fields)? != 0.0 {
-            return Err(DecodeError::Field("the weight of unmerged nodes"));
-        }
+        check("the weight of unmerged nodes", double(fields)? == 0.0)?;
         check_ends(min, max, count)?;
         let mut means = Vec::new();
         for _ in 0..count {
@@ -75,15 +64,11 @@ impl TDigest {
         for _ in 0..count {
             let read = double(fields)?;
             let is_whole = read >= 1.0 && read.fract() == 0.0 && read <= MAX_WEIGHT as f64;
-            if !is_whole || read as u64 > MAX_WEIGHT - sum {
-                return Err(DecodeError::Field("the weight of a node"));
-            }
+            check("the weight of a node", is_whole && read as u64 <= MAX_WEIGHT - sum)?;
             sum += read as u64;
             try_push(&mut weights, read as u64)?;
         }
-        if !is_sum(weight, sum) {
-            return Err(DecodeError::Field("the weight of merged nodes"));
-        }
+        check("the weight of merged nodes", is_sum(weight, sum))?;
         let nodes = means.iter().zip(&weights).map(|(&mean, &weight)| Node { mean, weight });
         let nodes = Nodes::try_of(nodes)?;
         let joined = Joined::default();
@@ -100,27 +85,23 @@ fn is_sum(weight: f64, sum: u64) -> bool {
     (sum as f64 - weight).abs() <= slack
 }
 
-fn double(fields: &mut impl Fields) -> Result<f64, DecodeError> {
-    fields.double().ok_or(DecodeError::Length)
-}
-
 fn compression(read: f64) -> Result<Compression, DecodeError> {
     let whole = (read.fract() == 0.0).then_some(read as u64); // saturates
     whole.and_then(Compression::saved).ok_or(DecodeError::Field("the compression"))
 }
 
 /// Checks the smallest and the largest number of a digest of `count` nodes.
-fn check_ends(min: f64, max: f64, count: usize) -> Result<(), DecodeError> {
+fn check_ends(min: f64, max: f64, count: u64) -> Result<(), DecodeError> {
     let is_good = match count {
         0 => min == f64::MAX && max == f64::MIN,
         _ => min.is_finite() && max.is_finite() && min <= max,
     };
-    is_good.then_some(()).ok_or(DecodeError::Field("the smallest or the largest number"))
+    check("the smallest or the largest number", is_good)
 }
 
 /// The mean that was saved as `read`, of a node that comes after one of mean `low`.
 fn mean(read: f64, min: f64, low: f64, max: f64) -> Result<f64, DecodeError> {
     let mean = if read.is_infinite() { read.clamp(min, max) } else { read };
-    // False for NaN, too.
-    (mean >= low && mean <= max).then_some(mean).ok_or(DecodeError::Field("the mean of a node"))
+    check("the mean of a node", (low..=max).contains(&mean))?; // it does not contain NaN
+    Ok(mean)
 }

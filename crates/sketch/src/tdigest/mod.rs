@@ -53,10 +53,11 @@ mod tests;
 mod trimmed_mean;
 
 pub use answers::Answers;
-pub use codec::{TYPE_NAME, VERSION};
+pub use codec::TYPE_NAME;
 pub use compression::Compression;
 pub use nodes::Node;
 
+use crate::body::Part;
 use crate::sketch::Sketch;
 use answers::Joined;
 use nodes::Nodes;
@@ -257,21 +258,10 @@ impl TDigest {
     }
 }
 
-impl Sketch for TDigest {
-    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
-        self.encode(to);
-        Ok(())
-    }
-
+impl Part for TDigest {
     fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
         let nodes = self.nodes.try_clone_with(&self.fresh)?;
         Ok(Self { nodes, fresh: Vec::new(), joined: Joined::default(), ..*self })
-    }
-
-    fn digest(&self) -> u128 {
-        let mut hash = Hash(Xxh3::new());
-        self.encode(&mut hash);
-        hash.0.digest128()
     }
 
     fn allocations(&self) -> usize {
@@ -282,8 +272,7 @@ impl Sketch for TDigest {
 
     fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         self.nodes.visit_allocations(visit);
-        let fresh = Layout::array::<f64>(self.fresh.capacity());
-        fresh.into_iter().filter(|layout| layout.size() > 0).for_each(|layout| visit(layout, 1));
+        nodes::visit_list(&self.fresh, visit);
         self.joined.visit_allocations(visit);
     }
 
@@ -292,6 +281,19 @@ impl Sketch for TDigest {
         self.fresh = mover.relocate(std::mem::take(&mut self.fresh));
         self.joined.relocate(mover);
         None
+    }
+}
+
+impl Sketch for TDigest {
+    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        self.encode(to);
+        Ok(())
+    }
+
+    fn digest(&self) -> u128 {
+        let mut hash = Hash(Xxh3::new());
+        self.encode(&mut hash);
+        hash.0.digest128()
     }
 }
 

@@ -82,6 +82,12 @@ fn place_of(number: f64, singles: &[f64], distance: usize) -> usize {
     start + singles[start..end].partition_point(|single| *single < number)
 }
 
+/// Visits the allocation of a list, if it has one.
+pub(super) fn visit_list<T>(list: &Vec<T>, visit: &mut dyn FnMut(Layout, u64)) {
+    let layout = Layout::array::<T>(list.capacity()).ok();
+    layout.filter(|layout| layout.size() > 0).into_iter().for_each(|layout| visit(layout, 1));
+}
+
 impl Nodes {
     /// No nodes. Allocates nothing.
     pub const fn new() -> Self {
@@ -262,12 +268,8 @@ impl Nodes {
 
     /// Visits every kind of allocation.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        let layouts = [
-            Layout::array::<f64>(self.singles.capacity()),
-            Layout::array::<Centroid>(self.centroids.capacity()),
-        ];
-        let layouts = layouts.into_iter().flatten().filter(|layout| layout.size() > 0);
-        layouts.for_each(|layout| visit(layout, 1));
+        visit_list(&self.singles, visit);
+        visit_list(&self.centroids, visit);
     }
 
     /// Passes the lists through `mover`.

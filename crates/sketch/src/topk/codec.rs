@@ -25,22 +25,19 @@ use super::random::Random;
 use super::rules::Rules;
 use super::shape::{Shape, ShapeError, BUCKET_BYTES};
 use super::slice::Slice;
-use super::{Body, TopK};
+use super::TopK;
+use crate::body::Body;
 use crate::counters::Counters;
 use crate::error::DecodeError;
+use crate::read::{check, double, narrow, span, string, unsigned};
 use crate::window::Ring;
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 use splitbloom_foundation::fields::{FieldSink, Fields};
-use splitbloom_foundation::span::Span;
 
 /// The server's type of a value without a window.
 pub const TYPE_NAME: &str = "TopK-TYPE";
-/// Its encoding version, RedisBloom's.
-pub const VERSION: u32 = 0;
 /// The server's type of a value with a window.
 pub const WINDOW_TYPE_NAME: &str = "TopKwindw";
-/// Its encoding version.
-pub const WINDOW_VERSION: u32 = 0;
 
 /// Bytes of a place of the list.
 const PLACE_BYTES: usize = 24;
@@ -52,17 +49,15 @@ impl TopK {
     /// # Errors
     /// `OutOfMemory`, before the first field.
     pub(super) fn encode(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
-        let shape = self.rules.shape;
-        let len = match self.slots().flatten().next() {
-            Some(_) => shape.buckets().saturating_mul(BUCKET_BYTES),
-            None => 0, // no slice, no string
-        };
-        let len = usize::try_from(len).map_err(|_| OutOfMemory)?;
-        let list = self.slots().flatten().map(|slice| slice.list.places().len() * PLACE_BYTES);
-        let len = len.max(list.max().unwrap_or(0));
-        let longest = self.slots().flatten().flat_map(|slice| slice.list.places());
-        let longest = longest.filter_map(|(_, entry)| Some(entry?.item.len() + 1)).max();
-        let mut string = try_vec(len.max(longest.unwrap_or(0)))?;
+        let buckets = self.rules.shape.buckets().saturating_mul(BUCKET_BYTES);
+        let buckets = usize::try_from(buckets).map_err(|_| OutOfMemory)?;
+        let lengths = self.body.slots().flatten().flat_map(|slice| {
+            let places = slice.list.places();
+            let list = places.len() * PLACE_BYTES;
+            let items = places.filter_map(|(_, entry)| Some(entry?.item.len() + 1));
+            items.chain([buckets, list])
+        });
+        let mut string = try_vec(lengths.max().unwrap_or(0))?;
         match &self.body {
             Body::Whole(slice) => {
                 self.encode_shape(to);
@@ -74,12 +69,7 @@ impl TopK {
                 to.unsigned(ring.latest());
                 to.unsigned(self.random.0);
                 self.encode_shape(to);
-                for slice in ring.slots() {
-                    to.unsigned(slice.is_some().into());
-                    if let Some(slice) = slice {
-                        encode_slice(slice, 0, to, &mut string);
-                    }
-                }
+                ring.encode(to, |slice, to| encode_slice(slice, 0, to, &mut string));
             }
         }
         Ok(())
@@ -109,22 +99,16 @@ impl TopK {
     /// # Errors
     /// As [`TopK::decode`].
     pub fn decode_windowed(fields: &mut impl Fields) -> Result<Self, DecodeError> {
-        let (seconds, slices) = (narrow(fields, "window")?, narrow(fields, "slices")?);
-        let span = Span::new(seconds, slices).ok_or(DecodeError::Field("window"))?;
+        let span = span(fields)?;
         let latest = unsigned(fields)?;
         let random = Random(unsigned(fields)?);
         // A slice that nothing came in has no bytes that could bound it.
         let new = |k, width, depth, decay| Shape::new(k, width, depth, decay)?.in_window(span);
         let rules = Rules::new(decode_shape(fields, new)?)?;
-        let mut slots = try_vec(usize::from(slices) + 1)?;
-        for _ in 0..=slices {
-            slots.push(match unsigned(fields)? {
-                0 => None,
-                1 => Some(decode_slice(&rules, fields)?.0),
-                _ => return Err(DecodeError::Field("slice")),
-            });
-        }
-        let ring = Ring::restore(span, latest, slots).ok_or(DecodeError::Field("time"))?;
+        let ring = Ring::decode(span, latest, fields, |fields| {
+            let (slice, _) = decode_slice(&rules, fields)?;
+            Ok(slice)
+        })?;
         Ok(Self { rules, random, body: Body::Window(ring) })
     }
 }
@@ -153,18 +137,6 @@ fn encode_slice(slice: &Slice, state: u64, to: &mut impl FieldSink, string: &mut
     }
 }
 
-fn unsigned(fields: &mut impl Fields) -> Result<u64, DecodeError> {
-    fields.unsigned().ok_or(DecodeError::Length)
-}
-
-/// An unsigned number that must fit a smaller type; `field` is its name.
-fn narrow<T: TryFrom<u64>>(
-    fields: &mut impl Fields,
-    field: &'static str,
-) -> Result<T, DecodeError> {
-    T::try_from(unsigned(fields)?).map_err(|_| DecodeError::Field(field))
-}
-
 /// Reads the parameters, which `shape` checks.
 fn decode_shape(
     fields: &mut impl Fields,
@@ -172,7 +144,7 @@ fn decode_shape(
 ) -> Result<Shape, DecodeError> {
     let (k, width) = (narrow(fields, "k")?, narrow(fields, "width")?);
     let depth = narrow(fields, "depth")?;
-    let decay = fields.double().ok_or(DecodeError::Length)?;
+    let decay = double(fields)?;
     shape(k, width, depth, decay).map_err(|error| {
         DecodeError::Field(match error {
             ShapeError::K | ShapeError::Reads => "k",
@@ -186,20 +158,19 @@ fn decode_shape(
 /// Reads buckets and list, and the first pointer.
 fn decode_slice<F: Fields>(rules: &Rules, fields: &mut F) -> Result<(Slice, u64), DecodeError> {
     let shape = rules.shape;
-    let mut string = || fields.string().ok_or(DecodeError::Length);
-    let buckets = string()?;
+    let buckets = string(fields)?;
     let len = u128::from(shape.buckets()) * u128::from(BUCKET_BYTES);
-    within("length of the buckets", buckets.as_ref().len() as u128 == len)?;
+    check("length of the buckets", buckets.as_ref().len() as u128 == len)?;
     let buckets = Counters::of_bytes(buckets.as_ref())?;
-    let places = string()?;
+    let places = string(fields)?;
     let (places, rest) = places.as_ref().as_chunks::<PLACE_BYTES>();
-    within("length of the list", rest.is_empty() && places.len() as u64 == shape.k.into())?;
+    check("length of the list", rest.is_empty() && places.len() as u64 == shape.k.into())?;
     let mut list = List::new(shape.k)?;
     for (number, place) in places.iter().enumerate() {
         let (fingerprint, count) = (u32_at(place, 0), u32_at(place, 16));
-        let item = string()?;
+        let item = string(fields)?;
         let (last, item) = item.as_ref().split_last().ok_or(DecodeError::Field("item"))?;
-        within("end of an item", *last == 0)?;
+        check("end of an item", *last == 0)?;
         // An empty item is one, if it was ever added.
         let is_item = !item.is_empty() || fingerprint != 0 || count != 0;
         let mut path = rules.path(item);
@@ -207,7 +178,7 @@ fn decode_slice<F: Fields>(rules: &Rules, fields: &mut F) -> Result<(Slice, u64)
         let findable = path.fingerprint == fingerprint;
         path.fingerprint = fingerprint;
         let item = is_item.then_some((item, path));
-        within("item that comes twice", list.load(number, count, item, findable)?)?;
+        check("item that comes twice", list.load(number, count, item, findable)?)?;
     }
     let state = places
         .first()
@@ -217,11 +188,4 @@ fn decode_slice<F: Fields>(rules: &Rules, fields: &mut F) -> Result<(Slice, u64)
 
 fn u32_at(bytes: &[u8; PLACE_BYTES], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
-}
-
-fn within(field: &'static str, is_sound: bool) -> Result<(), DecodeError> {
-    match is_sound {
-        true => Ok(()),
-        false => Err(DecodeError::Field(field)),
-    }
 }

@@ -45,13 +45,14 @@ mod tests;
 mod totals;
 
 pub use answers::Answers;
-pub use codec::{TYPE_NAME, VERSION, WINDOW_TYPE_NAME, WINDOW_VERSION};
+pub use codec::{TYPE_NAME, WINDOW_TYPE_NAME};
 pub use shape::{
     Shape, ShapeError, DEFAULT_DECAY, DEFAULT_DEPTH, DEFAULT_WIDTH, DEPTH, K, MAX_BUCKETS,
     MAX_WINDOW_READS,
 };
 pub use totals::{Counts, Listed, Lookup};
 
+use crate::body::{Body, Part};
 use crate::rows::steps_to_hash;
 use crate::sketch::Sketch;
 use crate::window::Ring;
@@ -77,22 +78,7 @@ pub const MAX_STEPS: u64 = 1 << 22;
 pub struct TopK {
     rules: Rules,
     random: Random,
-    body: Body,
-}
-
-enum Body {
-    Whole(Slice),
-    Window(Ring<Slice>),
-}
-
-/// A slice of a window that is over.
-pub struct Over(Slice);
-
-impl Over {
-    /// The number of its allocations.
-    pub fn allocations(&self) -> usize {
-        self.0.allocations()
-    }
+    body: Body<Slice>,
 }
 
 /// What items are added to: all of it, or the current slice of its window.
@@ -120,16 +106,8 @@ impl Open<'_> {
 }
 
 impl TopK {
-    /// An empty one. Allocates the list, but no buckets.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
-        let body = Body::Whole(Slice::new(shape)?);
-        Ok(Self { rules: Rules::new(shape)?, random: Random::default(), body })
-    }
-
-    /// An empty one for the items of the last `span`. Allocates no slice.
+    /// An empty one, for all items or for those of a `window`. Allocates the list, but no buckets;
+    /// in a window, no slice.
     ///
     /// Each slice has its own buckets and list, as large as those of a top-k without a window. Item
     /// counts of slices are summed, so the error of a sum is the sum of the slices' errors, each of
@@ -138,8 +116,8 @@ impl TopK {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn windowed(shape: Shape, span: Span) -> Result<Self, OutOfMemory> {
-        let body = Body::Window(Ring::new(span)?);
+    pub fn new(shape: Shape, window: Option<Span>) -> Result<Self, OutOfMemory> {
+        let body = Body::new(window, || Slice::new(shape))?;
         Ok(Self { rules: Rules::new(shape)?, random: Random::default(), body })
     }
 
@@ -148,21 +126,10 @@ impl TopK {
         self.rules.shape
     }
 
-    /// Its window, if it has one.
-    pub fn window(&self) -> Option<Span> {
-        match &self.body {
-            Body::Whole(_) => None,
-            Body::Window(ring) => Some(ring.span()),
-        }
-    }
-
     /// The latest time that has changed it, in milliseconds since 1970; 0 before the first change,
     /// and without a window.
     pub fn latest(&self) -> u64 {
-        match &self.body {
-            Body::Whole(_) => 0,
-            Body::Window(ring) => ring.latest(),
-        }
+        self.body.ring().map_or(0, Ring::latest)
     }
 
     /// The steps that an item of `len` bytes with `units` may take: in each row one, and those of
@@ -177,9 +144,8 @@ impl TopK {
 
     /// The steps of estimating the count of an item of `len` bytes: one in each row, of each slice.
     pub fn steps_to_count(&self, len: usize) -> u64 {
-        let slices = self.window().map_or(1, |span| u64::from(span.slices()) + 1);
         let depth = u64::from(self.rules.shape.depth);
-        depth * slices + steps_to_hash(len as u64, depth)
+        depth * self.body.most_parts() + steps_to_hash(len as u64, depth)
     }
 
     /// Advances the time to `now`, so that items can be added. Calls `over` with each slice that is
@@ -188,39 +154,39 @@ impl TopK {
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
     #[inline]
-    pub fn open(&mut self, now: u64, mut over: impl FnMut(Over)) -> Result<Open<'_>, OutOfMemory> {
+    pub fn open(&mut self, now: u64, over: impl FnMut(Slice)) -> Result<Open<'_>, OutOfMemory> {
         let Self { rules, random, body } = self;
-        let slice = match body {
-            Body::Whole(slice) => slice,
-            Body::Window(ring) => {
-                ring.open(now, || Slice::new(rules.shape), |slice| over(Over(slice)))?
-            }
-        };
+        let (slice, _) = body.open(now, || Slice::new(rules.shape), over)?;
         Ok(Open { rules, random, slice })
     }
+}
 
-    /// All slices, in use or not, oldest first; the whole, without a window.
-    fn slots(&self) -> impl Iterator<Item = Option<&Slice>> {
-        let (whole, window) = match &self.body {
-            Body::Whole(slice) => (Some(Some(slice)), None),
-            Body::Window(ring) => (None, Some(ring.slots())),
-        };
-        whole.into_iter().chain(window.into_iter().flatten())
+impl Part for TopK {
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        let rules = Rules::new(self.rules.shape)?;
+        Ok(Self { rules, random: self.random, body: self.body.try_clone()? })
+    }
+
+    fn allocations(&self) -> usize {
+        1 + self.body.allocations()
+    }
+
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        visit(self.rules.decay.layout(), 1);
+        self.body.visit_allocations(visit);
+    }
+
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        if from == 0 {
+            self.rules.decay.relocate(mover);
+        }
+        self.body.relocate(from, mover)
     }
 }
 
 impl Sketch for TopK {
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
         self.encode(to)
-    }
-
-    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        let rules = Rules::new(self.rules.shape)?;
-        let body = match &mut self.body {
-            Body::Whole(slice) => Body::Whole(slice.try_clone()?),
-            Body::Window(ring) => Body::Window(ring.try_clone(Slice::try_clone)?),
-        };
-        Ok(Self { rules, random: self.random, body })
     }
 
     fn digest(&self) -> u128 {
@@ -232,7 +198,7 @@ impl Sketch for TopK {
         for number in numbers.into_iter().chain([decay.to_bits(), self.random.0, self.latest()]) {
             hash.update(&number.to_le_bytes());
         }
-        for slice in self.slots() {
+        for slice in self.body.slots() {
             hash.update(&[u8::from(slice.is_some())]);
             let Some(Slice { buckets, list }) = slice else { continue };
             buckets.write_digest(&mut hash);
@@ -249,55 +215,15 @@ impl Sketch for TopK {
         hash.digest128()
     }
 
-    fn allocations(&self) -> usize {
-        2 + self.slots().flatten().map(Slice::allocations).sum::<usize>()
-    }
-
-    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        visit(self.rules.decay.layout(), 1);
-        if let Body::Window(ring) = &self.body {
-            ring.layouts().for_each(|layout| visit(layout, 1));
-        }
-        self.slots().flatten().for_each(|slice| slice.visit_allocations(visit));
-    }
-
-    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
-        if from == 0 {
-            self.rules.decay.relocate(mover);
-        }
-        match &mut self.body {
-            Body::Whole(slice) => slice.relocate(from, mover),
-            Body::Window(ring) => {
-                if from == 0 {
-                    ring.relocate(mover);
-                }
-                // The high half of a step is the slice. A slice takes one call or more.
-                let (first, mut segment) = (from >> 32, from & u64::from(u32::MAX));
-                for (number, slice) in (0..).zip(ring.each_mut()).skip(first as usize) {
-                    if let Some(next) = slice.relocate(segment, mover) {
-                        return NonZeroU64::new(number << 32 | next.get());
-                    }
-                    segment = 0;
-                    if mover.should_stop() {
-                        return NonZeroU64::new((number + 1) << 32);
-                    }
-                }
-                None
-            }
-        }
+    fn window(&self) -> Option<Span> {
+        self.body.ring().map(Ring::span)
     }
 
     fn next_change(&self, now: u64) -> Option<u64> {
-        match &self.body {
-            Body::Whole(_) => None,
-            Body::Window(ring) => ring.next_change(now),
-        }
+        self.body.ring()?.next_change(now)
     }
 
     fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
-        match &mut self.body {
-            Body::Whole(_) => None,
-            Body::Window(ring) => ring.attachment.get(),
-        }
+        self.body.ring_mut()?.attachment.get()
     }
 }

@@ -7,6 +7,7 @@ use super::list::List;
 use super::random::Random;
 use super::rules::{fingerprint, Path, Rules};
 use super::shape::{Shape, BUCKET_BYTES};
+use crate::body::Part;
 use crate::counters::{Counters, CACHED_SEGMENTS};
 use splitbloom_foundation::alloc::{Mover, OutOfMemory};
 use std::alloc::Layout;
@@ -19,9 +20,9 @@ const BUCKET: usize = BUCKET_BYTES as usize;
 const GROUP: usize = 8;
 
 /// Buckets, and the list of the items with the highest counts.
-pub(super) struct Slice {
-    pub buckets: Counters,
-    pub list: List,
+pub struct Slice {
+    pub(super) buckets: Counters,
+    pub(super) list: List,
 }
 
 /// An item on its way.
@@ -41,7 +42,7 @@ impl Slice {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
+    pub(super) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
         let buckets = Counters::new(BUCKET_BYTES * shape.buckets())?;
         Ok(Self { buckets, list: List::new(shape.k)? })
     }
@@ -51,7 +52,7 @@ impl Slice {
     ///
     /// # Errors
     /// `OutOfMemory`: those answered have been added, and no others.
-    pub fn add_many<'a>(
+    pub(super) fn add_many<'a>(
         &mut self,
         rules: &Rules,
         random: &mut Random,
@@ -145,7 +146,7 @@ impl Slice {
 
     /// The highest count of the buckets that an item owns; 0 if it owns none. As in RedisBloom, an
     /// item of the list does not own a bucket below the lowest count there.
-    pub fn count(&self, rules: &Rules, item: &[u8]) -> u32 {
+    pub(super) fn count(&self, rules: &Rules, item: &[u8]) -> u32 {
         let fingerprint = fingerprint(item);
         let is_listed = self.lists(item);
         let least = if is_listed { self.list.least() } else { 0 };
@@ -159,7 +160,7 @@ impl Slice {
 
     /// The best estimate of the count of an item whose buckets are `cells`: that of the list, or
     /// the highest of its buckets.
-    pub fn estimate(&self, cells: &[u64], item: &[u8], fingerprint: u32) -> u32 {
+    pub(super) fn estimate(&self, cells: &[u64], item: &[u8], fingerprint: u32) -> u32 {
         let listed = self.list.count(item).unwrap_or(0);
         cells.iter().map(|cell| self.owned(*cell, fingerprint)).fold(listed, u32::max)
     }
@@ -174,32 +175,27 @@ impl Slice {
     }
 
     /// Whether an item is in the list.
-    pub fn lists(&self, item: &[u8]) -> bool {
+    pub(super) fn lists(&self, item: &[u8]) -> bool {
         self.list.count(item).is_some()
     }
+}
 
-    /// A copy, which shares the buckets.
-    ///
-    /// # Errors
-    /// `OutOfMemory`; nothing visible has changed.
-    pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+impl Part for Slice {
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
         Ok(Self { buckets: self.buckets.try_clone()?, list: self.list.try_clone()? })
     }
 
-    /// Visits every allocation: its layout, and how often it occurs.
-    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+    fn allocations(&self) -> usize {
+        4 + self.buckets.allocated() + self.list.len()
+    }
+
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         self.buckets.visit_allocations(visit);
         self.list.visit_allocations(visit);
     }
 
-    /// The number of allocations.
-    pub fn allocations(&self) -> usize {
-        4 + self.buckets.allocated() + self.list.len()
-    }
-
-    /// Passes its memory through `mover`, from step `from` on, until it says stop: those of the
-    /// list come before the segments. Returns where to continue.
-    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+    /// The steps of the list come before the segments.
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         let steps = self.list.steps();
         for step in from..steps {
             self.list.relocate(step, mover);

@@ -2,7 +2,8 @@
 
 use super::rules::fingerprint;
 use super::slice::Slice;
-use super::{Body, TopK};
+use super::TopK;
+use crate::body::Body;
 use crate::rows::steps_to_hash;
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 use std::cmp::Reverse;

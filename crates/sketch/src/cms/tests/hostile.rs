@@ -5,7 +5,7 @@ use crate::error::DecodeError;
 use Field::{String as Bytes, Unsigned as U};
 
 fn refusal(fields: Vec<Field>) -> Option<DecodeError> {
-    Table::decode(Version::Zero, &mut fields.into_iter()).err()
+    CountMinSketch::decode(Version::Zero, &mut fields.into_iter()).err()
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn fields_that_are_no_sketch_are_refused() {
 fn any_count_and_any_counters_of_version_0_are_a_sketch_whose_count_stops_at_its_end() {
     for count in [u64::MAX, MAX_COUNT + 1, MAX_COUNT] {
         let fields = vec![U(3), U(2), U(count), Bytes(vec![255; 24])];
-        let mut sketch = Table::decode(Version::Zero, &mut fields.into_iter()).unwrap();
-        assert_eq!(sketch.count(), MAX_COUNT);
+        let mut sketch = CountMinSketch::decode(Version::Zero, &mut fields.into_iter()).unwrap();
+        assert_eq!(sketch.count(0), MAX_COUNT);
         assert_eq!(increment(&mut sketch, b"x", 1), Err(RangeError::Overflow));
-        assert_eq!((sketch.count(), sketch.estimate(b"x")), (MAX_COUNT, u32::MAX.into()));
-        let merged = Table::merged(sketch.shape(), &[(&sketch, 1)]);
+        assert_eq!((sketch.count(0), estimate(&sketch, b"x")), (MAX_COUNT, u32::MAX.into()));
+        let merged = CountMinSketch::merged(sketch.shape(), &[(&sketch, 1)]);
         assert_eq!(merged.map(|merged| merged.digest()), Ok(sketch.digest()));
     }
 }
@@ -51,10 +51,10 @@ fn any_count_and_any_counters_of_version_0_are_a_sketch_whose_count_stops_at_its
 #[test]
 fn fields_with_the_size_of_a_counter_are_checked_in_either_version() {
     let refusal = |fields: &[Field]| {
-        let new = Table::decode(Version::One, &mut Vec::from(fields).into_iter()).err();
+        let new = CountMinSketch::decode(Version::One, &mut Vec::from(fields).into_iter()).err();
         let mut old = vec![U(0)];
         old.extend_from_slice(fields);
-        assert_eq!(Table::decode(Version::Zero, &mut old.into_iter()).err(), new);
+        assert_eq!(CountMinSketch::decode(Version::Zero, &mut old.into_iter()).err(), new);
         new
     };
     for size in CellSize::ALL {

@@ -1,35 +1,28 @@
-//! Windowed sketches against the times of all increments.
+//! CountMinSketch sketches against the times of all increments.
 
 use super::*;
-use crate::cms::windowed::Windowed;
 use crate::error::DecodeError;
 use proptest::prelude::*;
 use splitbloom_foundation::span::Span;
 
-fn windowed(width: u64, size: CellSize, seconds: u32, slices: u8) -> Windowed {
+fn windowed(width: u64, size: CellSize, seconds: u32, slices: u8) -> CountMinSketch {
     let shape = Shape::new(width, 3, size).unwrap();
-    Windowed::new(shape, Span::new(seconds, slices).unwrap()).unwrap()
-}
-
-fn fields(sketch: &Windowed) -> Vec<Field> {
-    let mut written = Vec::new();
-    sketch.save(&mut written).unwrap();
-    written
+    CountMinSketch::new(shape, Span::new(seconds, slices)).unwrap()
 }
 
 /// Counts items, and returns what becomes of each.
-fn try_increment(sketch: &mut Windowed, now: u64, items: &[(&[u8], i64)]) -> Vec<Counted> {
+fn try_increment(sketch: &mut CountMinSketch, now: u64, items: &[(&[u8], i64)]) -> Vec<Counted> {
     let mut answers = Vec::new();
     let (items, answer) = (items.iter().copied(), |answer| answers.push(answer));
-    sketch.increment_many(items, now, OutOfRange::Skip, answer, drop).unwrap();
+    sketch.open(now, drop).unwrap().increment_many(items, OutOfRange::Skip, answer).unwrap();
     answers
 }
 
-fn increment(sketch: &mut Windowed, now: u64, items: &[(&[u8], i64)]) -> Vec<u64> {
+fn increment(sketch: &mut CountMinSketch, now: u64, items: &[(&[u8], i64)]) -> Vec<u64> {
     try_increment(sketch, now, items).into_iter().map(Result::unwrap).collect()
 }
 
-fn estimate(sketch: &Windowed, now: u64, item: &[u8]) -> u64 {
+fn estimate(sketch: &CountMinSketch, now: u64, item: &[u8]) -> u64 {
     let mut answers = Vec::new();
     let items = std::iter::once(item);
     sketch.estimate_many(items, now, |answer| answers.push(answer)).unwrap();
@@ -45,7 +38,7 @@ fn an_increment_counts_for_the_window_and_at_most_a_slice_more() {
     assert_eq!(estimate(&sketch, 15_000, b"x"), 1);
     assert_eq!((sketch.count(14_999), sketch.count(15_000), sketch.count(16_000)), (7, 1, 0));
     let mut over = Vec::new();
-    sketch.advance(16_000, |slice| over.push(slice)).unwrap();
+    sketch.open(16_000, |slice| over.push(slice)).unwrap();
     assert_eq!(over.iter().map(Table::count).collect::<Vec<_>>(), [6, 1]);
     assert_eq!((estimate(&sketch, 16_000, b"x"), sketch.latest()), (0, 16_000));
 }
@@ -76,7 +69,7 @@ fn fields_that_are_no_windowed_sketch_are_refused() {
     let mut sketch = windowed(20_000, CellSize::Four, 4, 2);
     increment(&mut sketch, 10_000, &[(b"x", 1), (b"y", 1)]);
     let good = fields(&sketch);
-    let decode = |fields: Vec<Field>| Windowed::decode(&mut fields.into_iter());
+    let decode = |fields: Vec<Field>| CountMinSketch::decode_windowed(&mut fields.into_iter());
     assert_eq!(decode(good.clone()).unwrap().digest(), sketch.digest());
     for len in 0..good.len() {
         assert_eq!(decode(good[..len].to_vec()).err(), Some(DecodeError::Length));
@@ -117,7 +110,7 @@ fn the_size_of_a_counter_precedes_the_width_unless_it_is_four() {
         let mut sketch = windowed(20_000, size, 4, 2);
         increment(&mut sketch, 10_000, &[(b"x", 1), (b"y", 1)]);
         let saved = fields(&sketch);
-        let decode = |fields: Vec<Field>| Windowed::decode(&mut fields.into_iter());
+        let decode = |fields: Vec<Field>| CountMinSketch::decode_windowed(&mut fields.into_iter());
         assert_eq!(decode(saved.clone()).unwrap().digest(), sketch.digest());
         let numbers = [0, size.bytes(), 20_000].map(Field::Unsigned);
         match size {
@@ -196,7 +189,7 @@ proptest! {
                 }
                 Step::Copy => sketch = sketch.try_clone().unwrap(),
                 Step::Restart => {
-                    sketch = Windowed::decode(&mut fields(&sketch).into_iter()).unwrap();
+                    sketch = CountMinSketch::decode_windowed(&mut fields(&sketch).into_iter()).unwrap();
                 }
             }
             prop_assert_eq!(sketch.digest(), replica.digest());

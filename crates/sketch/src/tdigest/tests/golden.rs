@@ -59,7 +59,7 @@ const ROUNDED: [(&str, f64); 1] = [("revrank 0.5852616745740782 44", 43.0)];
 fn what_redisbloom_wrote_answers_the_same_and_is_written_again() {
     for text in GOLDEN {
         let dump = dump(text);
-        assert_eq!(dump.version, VERSION);
+        assert_eq!(dump.version, 0);
         let digest = TDigest::decode(&mut dump.fields.clone().into_iter()).unwrap();
         assert_eq!(fields(&digest), dump.fields);
         let mut questions = 0;

@@ -22,7 +22,7 @@ fn use_it(mut topk: TopK) {
 }
 
 fn windowed() -> TopK {
-    let mut topk = TopK::windowed(shape(3, 4, 2), Span::new(10, 4).unwrap()).unwrap();
+    let mut topk = TopK::new(shape(3, 4, 2), Some(Span::new(10, 4).unwrap())).unwrap();
     for (item, time) in [(&b"item:1"[..], 100_000), (b"item:2", 104_000), (b"item:1", 105_000)] {
         add(&mut topk, item, 2, time);
     }
@@ -95,7 +95,7 @@ fn every_field_at_its_bounds_is_refused_or_works() {
 #[test]
 fn a_window_without_slices_is_bounded_by_the_limits_of_new_ones() {
     let span = Span::new(60, 2).unwrap();
-    let empty = fields(&TopK::windowed(shape(3, 4, 2), span).unwrap());
+    let empty = fields(&TopK::new(shape(3, 4, 2), Some(span)).unwrap());
     use_it(TopK::decode_windowed(&mut empty.clone().into_iter()).unwrap());
     let most = u32::MAX;
     for (k, width, depth) in [
@@ -117,7 +117,7 @@ fn a_window_without_slices_is_bounded_by_the_limits_of_new_ones() {
     }
     // The largest that there is saves nothing but its parameters.
     let largest = Shape::new(1_806, 43_690, 256, 0.9).unwrap().in_window(span).unwrap();
-    let largest = TopK::windowed(largest, span).unwrap();
+    let largest = TopK::new(largest, Some(span)).unwrap();
     assert_eq!(fields(&largest).len(), empty.len());
 }
 

@@ -14,7 +14,7 @@ pub fn shape(k: u32, width: u32, depth: u32) -> Shape {
 
 /// One without a window.
 pub fn whole(k: u32, width: u32, depth: u32) -> TopK {
-    TopK::new(shape(k, width, depth)).unwrap()
+    TopK::new(shape(k, width, depth), None).unwrap()
 }
 
 /// Adds `units` of `item` at `now`. Returns the item that has left the list.
@@ -257,7 +257,7 @@ impl Mover for Restless {
 #[test]
 fn what_is_moved_stays_what_it_is() {
     let span = Span::new(60, 4).unwrap();
-    for mut topk in [whole(20, 30_000, 2), TopK::windowed(shape(20, 30_000, 2), span).unwrap()] {
+    for mut topk in [whole(20, 30_000, 2), TopK::new(shape(20, 30_000, 2), Some(span)).unwrap()] {
         for item in 0..1_000_u32 {
             add(&mut topk, &item.to_le_bytes(), 1, u64::from(item) * 50);
         }

@@ -43,7 +43,7 @@ proptest! {
         batch in 1..40_usize,
     ) {
         let shape = Shape::new(k, width, depth, decay).unwrap();
-        let mut topk = TopK::new(shape).unwrap();
+        let mut topk = TopK::new(shape, None).unwrap();
         let mut twin = Twin::new(shape);
         let item = |number: u16| number.to_be_bytes()[usize::from(number % 2)..].to_vec();
         let steps: Vec<(Vec<u8>, u32)> =

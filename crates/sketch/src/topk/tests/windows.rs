@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 #[test]
 fn an_item_counts_for_the_window_and_is_forgotten_a_slice_later() {
-    let mut topk = TopK::windowed(shape(2, 50, 2), Span::new(60, 6).unwrap()).unwrap();
+    let mut topk = TopK::new(shape(2, 50, 2), Some(Span::new(60, 6).unwrap())).unwrap();
     add(&mut topk, b"old", 9, 1_000_000);
     add(&mut topk, b"new", 2, 1_060_000);
     add(&mut topk, b"old", 1, 1_060_000);
@@ -27,7 +27,7 @@ fn slices_that_are_over_are_freed() {
         topk.visit_allocations(&mut |layout, times| bytes += layout.size() as u64 * times);
         bytes
     };
-    let mut topk = TopK::windowed(shape(2, 8_192, 2), Span::new(60, 6).unwrap()).unwrap();
+    let mut topk = TopK::new(shape(2, 8_192, 2), Some(Span::new(60, 6).unwrap())).unwrap();
     let empty = bytes(&topk);
     for slice in 0..7 {
         add(&mut topk, b"item", 1, 1_000_000 + slice * 10_000);
@@ -50,8 +50,8 @@ proptest! {
         later in 0..5_000_u64,
     ) {
         let span = Span::new(seconds, slices).unwrap();
-        let mut topk = TopK::windowed(shape(20, 5_000, 3), span).unwrap();
-        let mut replica = TopK::windowed(shape(20, 5_000, 3), span).unwrap();
+        let mut topk = TopK::new(shape(20, 5_000, 3), Some(span)).unwrap();
+        let mut replica = TopK::new(shape(20, 5_000, 3), Some(span)).unwrap();
         let (mut latest, mut model) = (1_000_000, Vec::new());
         for (step, item, units) in steps {
             // Some times lie before the latest.
