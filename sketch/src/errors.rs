@@ -14,18 +14,13 @@ pub struct ReplyError(pub &'static str);
 impl ReplyError {
     /// The reply is the server's own.
     pub const WRONG_ARITY: Self = Self("ERR wrong number of arguments");
-    pub const WRONG_TYPE: Self = Self(texts::WRONG_TYPE);
-    pub const OVER_MAXMEMORY: Self = Self(texts::OVER_MAXMEMORY);
-    pub const KEY_IN_USE: Self = Self(texts::KEY_IN_USE);
     pub const SEVERAL_SLOTS: Self = Self(texts::SEVERAL_SLOTS);
     pub const SLOT_MOVES: Self = Self(texts::SLOT_MOVES);
-}
 
-impl ReplyError {
     /// This error, or the server's own if memory was refused because `ration` is used up.
     pub fn within(self, ration: &Ration<'_>) -> Self {
         match ration.is_used_up() {
-            true => Self::OVER_MAXMEMORY,
+            true => Self(texts::OVER_MAXMEMORY),
             false => self,
         }
     }
@@ -48,15 +43,15 @@ impl ErrorReply for ReplyError {
 
 impl From<WrongType> for ReplyError {
     fn from(WrongType: WrongType) -> Self {
-        Self::WRONG_TYPE
+        Self(texts::WRONG_TYPE)
     }
 }
 
 impl From<OpenError> for ReplyError {
     fn from(error: OpenError) -> Self {
         match error {
-            OpenError::InUse => Self::KEY_IN_USE,
-            OpenError::WrongType => Self::WRONG_TYPE,
+            OpenError::InUse => Self(texts::KEY_IN_USE),
+            OpenError::WrongType => WrongType.into(),
         }
     }
 }
@@ -83,9 +78,6 @@ pub mod cms {
     pub const BAD_WEIGHT: ReplyError = ReplyError("CMS: invalid weight value");
     pub const NO_MEMORY_TO_CREATE: ReplyError =
         ReplyError("CMS: Insufficient memory to create the key");
-    pub const DIMENSIONS: ReplyError = ReplyError("CMS: width/depth is not equal");
-    pub const CELL_SIZES: ReplyError = ReplyError("CMS: cell size is not equal");
-    pub const MERGE_OVERFLOW: ReplyError = ReplyError("CMS: MERGE overflow");
 
     /// The reply for an item that was not counted; the command goes on.
     pub fn remark(error: RangeError) -> &'static str {
@@ -102,8 +94,6 @@ pub mod cms {
     pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("CMS: Insufficient memory to reply");
     pub const NO_MEMORY_TO_MERGE: ReplyError = ReplyError("CMS: Insufficient memory to merge");
     pub const NO_WINDOW: ReplyError = ReplyError("CMS: the sketch has no window");
-    pub const WINDOW_MERGED: ReplyError =
-        ReplyError("CMS: sketches with a window cannot be merged");
     pub const MERGE_TOO_LARGE: ReplyError =
         ReplyError("CMS: sketches to merge would exceed sketch.max-merge-bytes");
     pub const TOO_MANY_TOUCHED: ReplyError = ReplyError(
@@ -114,26 +104,24 @@ pub mod cms {
     pub const SYNTAX: ReplyError = ReplyError("ERR syntax error");
     pub const BAD_WIDTH_OF_ITEMS: ReplyError = ReplyError("ERR bad width");
     pub const BAD_PACKING: ReplyError = ReplyError("ERR bad packing");
-    /// RedisBloom's text where its counters do not fit an allocation.
-    pub const TOO_LARGE: ReplyError = ReplyError(
-        "CMS: invalid init arguments: width times depth times the cell size must be in the range \
-         [1, 536805376]",
-    );
-    pub const WINDOW_TOO_LARGE: ReplyError = ReplyError(
-        "CMS: invalid init arguments: width times depth times the cell size times one more than \
-         the slices must be in the range [1, 536674304]",
-    );
-    pub const TOO_DEEP: ReplyError =
-        ReplyError("CMS: invalid depth: it must be in the range [1, 1024]");
 
     impl From<ShapeError> for ReplyError {
         fn from(error: ShapeError) -> Self {
             match error {
                 ShapeError::NoWidth => BAD_WIDTH,
                 ShapeError::NoDepth => BAD_DEPTH,
-                ShapeError::TooDeep => TOO_DEEP,
-                ShapeError::TooLarge => TOO_LARGE,
-                ShapeError::WindowTooLarge => WINDOW_TOO_LARGE,
+                ShapeError::TooDeep => {
+                    Self("CMS: invalid depth: it must be in the range [1, 1024]")
+                }
+                // RedisBloom's text where its counters do not fit an allocation.
+                ShapeError::TooLarge => Self(
+                    "CMS: invalid init arguments: width times depth times the cell size must be in \
+                     the range [1, 536805376]",
+                ),
+                ShapeError::WindowTooLarge => Self(
+                    "CMS: invalid init arguments: width times depth times the cell size times one \
+                     more than the slices must be in the range [1, 536674304]",
+                ),
             }
         }
     }
@@ -141,10 +129,10 @@ pub mod cms {
     impl From<MergeError> for ReplyError {
         fn from(error: MergeError) -> Self {
             match error {
-                MergeError::Dimensions => DIMENSIONS,
-                MergeError::CellSize => CELL_SIZES,
-                MergeError::Window => WINDOW_MERGED,
-                MergeError::Overflow => MERGE_OVERFLOW,
+                MergeError::Dimensions => Self("CMS: width/depth is not equal"),
+                MergeError::CellSize => Self("CMS: cell size is not equal"),
+                MergeError::Window => Self("CMS: sketches with a window cannot be merged"),
+                MergeError::Overflow => Self("CMS: MERGE overflow"),
                 MergeError::OutOfMemory => NO_MEMORY_TO_MERGE,
             }
         }
@@ -189,30 +177,24 @@ pub mod topk {
     pub const TOO_MANY_STEPS: ReplyError = ReplyError(
         "TopK: items times depth must be at most 4194304, and fewer with large increments",
     );
-    pub const K_RANGE: ReplyError =
-        ReplyError("TopK: invalid k: it must be in the range [1, 1048576]");
-    pub const DEPTH_RANGE: ReplyError =
-        ReplyError("TopK: invalid depth: it must be in the range [1, 256]");
-    pub const TOO_LARGE: ReplyError =
-        ReplyError("TopK: invalid width: width times depth must be in the range [1, 33554432]");
-    pub const WINDOW_TOO_LARGE: ReplyError = ReplyError(
-        "TopK: invalid window: width times depth times one more than the slices must be at most \
-         33554432",
-    );
-    pub const SLOW_WINDOW: ReplyError = ReplyError(
-        "TopK: invalid window: k times two more than depth times the square of one more than the \
-         slices must be at most 4194304",
-    );
 
     impl From<ShapeError> for ReplyError {
         fn from(error: ShapeError) -> Self {
             match error {
-                ShapeError::K => K_RANGE,
+                ShapeError::K => Self("TopK: invalid k: it must be in the range [1, 1048576]"),
                 ShapeError::Width => BAD_WIDTH,
-                ShapeError::Depth => DEPTH_RANGE,
-                ShapeError::Buckets => TOO_LARGE,
-                ShapeError::Window => WINDOW_TOO_LARGE,
-                ShapeError::Reads => SLOW_WINDOW,
+                ShapeError::Depth => Self("TopK: invalid depth: it must be in the range [1, 256]"),
+                ShapeError::Buckets => Self(
+                    "TopK: invalid width: width times depth must be in the range [1, 33554432]",
+                ),
+                ShapeError::Window => Self(
+                    "TopK: invalid window: width times depth times one more than the slices must \
+                     be at most 33554432",
+                ),
+                ShapeError::Reads => Self(
+                    "TopK: invalid window: k times two more than depth times the square of one \
+                     more than the slices must be at most 4194304",
+                ),
                 ShapeError::Decay => BAD_DECAY,
             }
         }
@@ -254,7 +236,6 @@ pub mod tdigest {
     pub const NO_MEMORY: ReplyError = ReplyError("ERR T-Digest: allocation failed");
     pub const NO_MEMORY_TO_MERGE: ReplyError =
         ReplyError("ERR T-Digest: allocation of destination digest failed");
-    pub const TOO_HEAVY: ReplyError = ReplyError("ERR T-Digest: overflow detected");
 
     // What RedisBloom has no text for.
 
@@ -267,7 +248,7 @@ pub mod tdigest {
         fn from(error: AddError) -> Self {
             match error {
                 AddError::NotFinite => NOT_FINITE,
-                AddError::TooHeavy => TOO_HEAVY,
+                AddError::TooHeavy => Self("ERR T-Digest: overflow detected"),
                 AddError::OutOfMemory => NO_MEMORY,
             }
         }
@@ -301,24 +282,30 @@ mod tests {
 
     #[test]
     fn the_texts_say_what_is_allowed() {
-        use super::cms::{TOO_DEEP, TOO_LARGE, TOO_MANY_TOUCHED, WINDOW_TOO_LARGE};
         let most = format!(" at most {},", crate::cms::count::MAX_TOUCHED);
-        assert!(TOO_MANY_TOUCHED.0.contains(&most));
-        ends_with(TOO_LARGE, format!("[1 {}]", cms::MAX_NEW_BYTES));
-        ends_with(WINDOW_TOO_LARGE, format!("[1 {}]", cms::MAX_WINDOW_BYTES));
-        ends_with(TOO_DEEP, format!("[1 {}]", cms::MAX_NEW_DEPTH));
-        use super::topk::{BAD_INCREMENT, DEPTH_RANGE, K_RANGE, SLOW_WINDOW};
+        assert!(super::cms::TOO_MANY_TOUCHED.0.contains(&most));
+        for (error, most) in [
+            (cms::ShapeError::TooLarge, cms::MAX_NEW_BYTES),
+            (cms::ShapeError::WindowTooLarge, cms::MAX_WINDOW_BYTES),
+            (cms::ShapeError::TooDeep, cms::MAX_NEW_DEPTH),
+        ] {
+            ends_with(error.into(), format!("[1 {most}]"));
+        }
         for error in [super::topk::TOO_MANY_READS, super::topk::TOO_MANY_STEPS] {
             assert!(error.0.contains(&format!(" at most {},", topk::MAX_STEPS)));
         }
         let most = format!(" at most {} ", 256 * topk::MAX_STEPS); // bytes of a step
         assert!(super::topk::TOO_LONG_TO_LIST.0.contains(&most));
-        ends_with(K_RANGE, format!("[1 {}]", topk::K.end()));
-        ends_with(DEPTH_RANGE, format!("[1 {}]", topk::DEPTH.end()));
-        ends_with(super::topk::TOO_LARGE, format!("[1 {}]", topk::MAX_BUCKETS));
-        ends_with(super::topk::WINDOW_TOO_LARGE, format!("at most {}", topk::MAX_BUCKETS));
-        ends_with(SLOW_WINDOW, format!("at most {}", topk::MAX_WINDOW_READS));
-        ends_with(BAD_INCREMENT, format!(" {}", topk::MAX_UNITS));
+        for (error, end) in [
+            (topk::ShapeError::K, format!("[1 {}]", topk::K.end())),
+            (topk::ShapeError::Depth, format!("[1 {}]", topk::DEPTH.end())),
+            (topk::ShapeError::Buckets, format!("[1 {}]", topk::MAX_BUCKETS)),
+            (topk::ShapeError::Window, format!("at most {}", topk::MAX_BUCKETS)),
+            (topk::ShapeError::Reads, format!("at most {}", topk::MAX_WINDOW_READS)),
+        ] {
+            ends_with(error.into(), end);
+        }
+        ends_with(super::topk::BAD_INCREMENT, format!(" {}", topk::MAX_UNITS));
         let most = tdigest::Compression::MAX.get();
         ends_with(super::tdigest::COMPRESSION_RANGE, format!(" {most}"));
     }
