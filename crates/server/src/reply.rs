@@ -27,6 +27,12 @@ impl Reply for u64 {
     }
 }
 
+impl Reply for i64 {
+    fn reply(self, context: &Context) {
+        context.reply_signed(self);
+    }
+}
+
 impl Reply for f64 {
     fn reply(self, context: &Context) {
         context.reply_double(self);

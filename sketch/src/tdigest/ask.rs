@@ -11,6 +11,7 @@ use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::reply::Reply;
 use splitbloom_sketch::tdigest::{Answers, TDigest};
 
 /// The rank of any number among none.
@@ -63,9 +64,7 @@ pub const QUANTILE: Command<ReplyError> = Command {
     summary: c"Estimates the numbers below which given fractions of a t-digest's numbers lie",
     parameters: &[Parameter::KEY, Parameter::new(c"quantile", Kind::Double, Times::OnceOrMore)],
     run: |context, arguments| {
-        ask(context, arguments, parse_quantile, |answers, q| {
-            reply_number(context, answers.quantile(q));
-        })
+        ask(context, arguments, parse_quantile, |answers, q| number(answers.quantile(q)))
     },
     ..QUESTION
 };
@@ -75,14 +74,7 @@ pub const CDF: Command<ReplyError> = Command {
     summary: c"Estimates the fractions of a t-digest's numbers that lie below given ones",
     parameters: VALUES,
     run: |context, arguments| {
-        ask(
-            context,
-            arguments,
-            |word| parse_double(word).ok_or(BAD_CDF),
-            |answers, x| {
-                reply_number(context, answers.cdf(x));
-            },
-        )
+        ask(context, arguments, parse_bound, |answers, x| number(answers.cdf(x)))
     },
     ..QUESTION
 };
@@ -92,9 +84,7 @@ pub const RANK: Command<ReplyError> = Command {
     summary: c"Estimates how many numbers of a t-digest lie below given ones",
     parameters: VALUES,
     run: |context, arguments| {
-        ask(context, arguments, parse_value, |answers, x| {
-            context.reply_signed(answers.rank(x).unwrap_or(NO_RANK));
-        })
+        ask(context, arguments, parse_value, |answers, x| answers.rank(x).unwrap_or(NO_RANK))
     },
     ..QUESTION
 };
@@ -104,7 +94,7 @@ pub const REVERSE_RANK: Command<ReplyError> = Command {
     summary: c"Estimates how many numbers of a t-digest lie above given ones",
     run: |context, arguments| {
         ask(context, arguments, parse_value, |answers, x| {
-            context.reply_signed(answers.reverse_rank(x).unwrap_or(NO_RANK));
+            answers.reverse_rank(x).unwrap_or(NO_RANK)
         })
     },
     ..RANK
@@ -115,9 +105,7 @@ pub const BY_RANK: Command<ReplyError> = Command {
     summary: c"Estimates the numbers of a t-digest that have given ranks",
     parameters: RANKS,
     run: |context, arguments| {
-        ask(context, arguments, parse_rank, |answers, rank| {
-            reply_number(context, answers.by_rank(rank));
-        })
+        ask(context, arguments, parse_rank, |answers, rank| number(answers.by_rank(rank)))
     },
     ..QUESTION
 };
@@ -126,9 +114,7 @@ pub const BY_REVERSE_RANK: Command<ReplyError> = Command {
     name: c"tdigest.byrevrank",
     summary: c"Estimates the numbers of a t-digest that have given ranks, counted from the largest",
     run: |context, arguments| {
-        ask(context, arguments, parse_rank, |answers, rank| {
-            reply_number(context, answers.by_reverse_rank(rank));
-        })
+        ask(context, arguments, parse_rank, |answers, rank| number(answers.by_reverse_rank(rank)))
     },
     ..BY_RANK
 };
@@ -136,6 +122,10 @@ pub const BY_REVERSE_RANK: Command<ReplyError> = Command {
 fn parse_quantile(word: &[u8]) -> Result<f64, ReplyError> {
     let quantile = parse_double(word).ok_or(BAD_QUANTILE)?;
     (0.0..=1.0).contains(&quantile).then_some(quantile).ok_or(QUANTILE_RANGE)
+}
+
+fn parse_bound(word: &[u8]) -> Result<f64, ReplyError> {
+    parse_double(word).ok_or(BAD_CDF)
 }
 
 fn parse_value(word: &[u8]) -> Result<f64, ReplyError> {
@@ -160,8 +150,9 @@ fn parse_cuts([low, high]: [&[u8]; 2]) -> Result<(f64, f64), ReplyError> {
     Ok((low, high))
 }
 
-fn reply_number(context: &Context, number: Option<f64>) {
-    context.reply_double(number.unwrap_or(f64::NAN));
+/// The number that stands for an answer.
+fn number(answer: Option<f64>) -> f64 {
+    answer.unwrap_or(f64::NAN)
 }
 
 /// Replies with the one answer of the key's digest.
@@ -171,16 +162,17 @@ fn ask_once(
     answer: impl Fn(&TDigest) -> Option<f64>,
 ) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    reply_number(context, answer(key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch()));
+    let digest = key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch();
+    context.reply_double(number(answer(digest)));
     Ok(())
 }
 
 /// Replies with the digest's `answer` to each argument.
-fn ask<T>(
+fn ask<T, R: Reply>(
     context: &Context,
     arguments: Arguments<'_>,
     parse: impl Fn(&[u8]) -> Result<T, ReplyError>,
-    answer: impl Fn(&Answers<'_>, T),
+    answer: impl Fn(&Answers<'_>, T) -> R,
 ) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let digest = key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch();
@@ -191,7 +183,7 @@ fn ask<T>(
     }
     let answers = digest.answers().map_err(|_| NO_MEMORY)?;
     context.reply_array(questions.len());
-    questions.into_iter().for_each(|question| answer(&answers, question));
+    questions.into_iter().for_each(|question| answer(&answers, question).reply(context));
     Ok(())
 }
 
@@ -200,7 +192,7 @@ fn trimmed_mean(context: &Context, arguments: Arguments<'_>) -> Result<(), Reply
     let digest = key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch();
     let (low, high) = parse_cuts([arguments.bytes(2), arguments.bytes(3)])?;
     let answers = digest.answers().map_err(|_| NO_MEMORY)?;
-    reply_number(context, answers.trimmed_mean(low, high));
+    context.reply_double(number(answers.trimmed_mean(low, high)));
     Ok(())
 }
 
