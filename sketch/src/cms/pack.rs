@@ -11,6 +11,7 @@ use crate::window::{parse_time, TIME};
 use splitbloom_foundation::packing::{parse_layout, Items, Packing, PackingError};
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::change::{Change, Replicated};
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::packed::{PackedCommand, ITEMS, LAYOUT};
@@ -111,6 +112,22 @@ impl<'a> Effective<'a> {
         self.counted += usize::from(is_counted);
     }
 
+    /// Replicates that they were counted, at a `time` if the sketch has a window.
+    fn replicate<'c>(
+        &mut self,
+        change: Change<'c, StoredSketch>,
+        command: &PackedCommand<'_>,
+        time: Option<u64>,
+    ) -> Replicated<'c> {
+        match time {
+            // Time has advanced, and there is no packing without items.
+            Some(time) if self.counted == 0 => {
+                change.replicate(c"CMS.INCRBYAT", [ShortText::of(time).bytes()])
+            }
+            _ => command.replicate(change, c"CMS.PACKINCR", time, self.packing()),
+        }
+    }
+
     /// Their packing; `None` if it is that of all items. Without an item that was not counted, the
     /// room is free for the server before it replicates some of the items: it exits if it has no
     /// memory for a string, and that some are not counted is for lack of memory.
@@ -162,15 +179,7 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
         effective.note(counted.is_ok() || is_replay);
     })?;
     if effective.counted > 0 || time.is_some() {
-        let change = target.settle();
-        let replicated = match time {
-            // Time has advanced, and there is no packing without items.
-            Some(time) if effective.counted == 0 => {
-                change.replicate(c"CMS.INCRBYAT", [ShortText::of(time).bytes()])
-            }
-            _ => command.replicate(change, c"CMS.PACKINCR", time, effective.packing()),
-        };
-        replicated.signal(c"cms.packincr");
+        effective.replicate(target.settle(), &command, time).signal(c"cms.packincr");
     }
     match end {
         Ok(()) => context.reply_bytes(&estimates),
