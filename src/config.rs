@@ -173,11 +173,3 @@ pub fn size_limit(context: &Context) -> SizeLimit {
         limit => limit,
     }
 }
-
-/// The limit that `setting` sets to the running command, with the same exception.
-pub fn limit(setting: &Integer, context: &Context) -> u64 {
-    match context.is_replay() {
-        true => u64::MAX,
-        false => setting.get().unsigned_abs(),
-    }
-}

@@ -12,8 +12,9 @@ use splitbloom_server::replay;
 use splitbloom_server::settings::{self, Integer};
 use splitbloom_sketch::cms::Version;
 
-/// Two of the largest count-min sketches that a client can create.
-static MAX_MERGE_BYTES: Integer = Integer::bytes(1 << 30, 1);
+/// The limit on the work of one command that merges sketches, in bytes: two of the largest
+/// count-min sketches that a client can create.
+pub static MAX_MERGE_BYTES: Integer = Integer::bytes(1 << 30, 1);
 
 /// Version 0 is the one that every RedisBloom reads.
 static CMS_ENCODING: Integer = Integer::new(0, 0, 1);
@@ -35,14 +36,5 @@ pub fn cms_version() -> Version {
     match CMS_ENCODING.get() {
         0 => Version::Zero,
         _ => Version::One,
-    }
-}
-
-/// The limit on the work of merging sketches in the running command, in bytes. Commands from the
-/// primary or the append-only file have run before and are never refused.
-pub fn max_merge_bytes(context: &Context) -> u64 {
-    match context.is_replay() {
-        true => u64::MAX,
-        false => MAX_MERGE_BYTES.get().unsigned_abs(),
     }
 }

@@ -9,6 +9,7 @@
 //!   topk          TOPK.*       errors    what a client sees if a command fails
 //!   tdigest       TDIGEST.*    window    the words of sketches over a window
 //!   free          frees values that a command has replaced
+//!   merge         what CMS.MERGE and TDIGEST.MERGE share
 //! ```
 //!
 //! Each family has a file for each group of its commands, and one that says how its values are
@@ -20,6 +21,7 @@ mod cms;
 mod config;
 mod errors;
 mod free;
+mod merge;
 mod module;
 mod stored;
 mod tdigest;

@@ -60,7 +60,7 @@ impl<'a> Packed<'a> {
             hide_seeds(context, &args, FIRST); // not an option here, but perhaps taken for one
         }
         let words = parsed?;
-        let limit = config::limit(&config::MAX_PACK_BYTES, context);
+        let limit = context.limit(&config::MAX_PACK_BYTES);
         if words.bytes.len() as u64 > limit {
             return Err(ReplyError::PACKING_TOO_LONG);
         }

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::info::Counter;
 use super::log::warn;
 use super::refused::Refused;
-use super::settings::{self, Switch};
+use super::settings::{self, Integer, Switch};
 use super::text::ShownKey;
 use redis_module::raw;
 use std::process::exit;
@@ -47,6 +47,14 @@ impl Context {
     pub fn is_replay(&self) -> bool {
         let flags = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED;
         self.command.has_keys && self.has_flag(flags)
+    }
+
+    /// The limit that `setting` sets to the running command. One that has run before has none.
+    pub fn limit(&self, setting: &Integer) -> u64 {
+        match self.is_replay() {
+            true => u64::MAX,
+            false => setting.get().unsigned_abs(),
+        }
     }
 
     /// Counts and logs the running command, which is refused with the error reply `reason`, if it

@@ -1,25 +1,23 @@
 //! CMS.MERGE: puts the weighted sum of some sketches into one.
 
 use super::value::StoredSketch;
-use crate::config::max_merge_bytes;
+use crate::config::MAX_MERGE_BYTES;
 use crate::errors::cms::{
     BAD_NUMBER_OF_KEYS, BAD_WEIGHT, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE, TOO_FEW_KEYS,
-    WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
+    WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
 };
 use crate::errors::ReplyError;
 use crate::free::free;
+use crate::merge::{self, parse_number, FIRST_SOURCE};
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::change::Target;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::key::ReadKey;
 use splitbloom_server::ration::Ration;
 use splitbloom_sketch::cms::{CellSize, CountMinSketch, Shape};
-use splitbloom_sketch::Sketch;
-
-/// The argument of the first source.
-const FIRST_SOURCE: usize = 3;
 
 pub const MERGE: Command<ReplyError> = Command {
     name: c"cms.merge",
@@ -38,22 +36,7 @@ pub const MERGE: Command<ReplyError> = Command {
 };
 
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    match put_sum(context, arguments) {
-        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(ReplyError::SLOT_MOVES),
-        Err(error) => Err(error),
-        Ok(target) => {
-            target.settle().replicate_verbatim().signal(c"cms.merge");
-            context.reply_ok();
-            Ok(())
-        }
-    }
-}
-
-/// The number of sources.
-fn parse_number(word: &[u8]) -> Result<usize, ReplyError> {
-    let number = parse_integer(word).ok_or(BAD_NUMBER_OF_KEYS)?;
-    let number = usize::try_from(number).ok().filter(|number| *number > 0);
-    number.ok_or(TOO_FEW_KEYS)
+    merge::end(context, arguments, put_sum(context, arguments), MISSING, c"cms.merge")
 }
 
 /// Checks that `words` are the keys of `number` sources, and perhaps as many weights. Returns the
@@ -73,15 +56,17 @@ fn put_sum<'a>(
     arguments: Arguments<'a>,
 ) -> Result<Target<'a, StoredSketch>, ReplyError> {
     // Before any key is opened: newer servers would look for it in the slot of the destination.
-    if let Ok(number) = parse_number(arguments.bytes(2)) {
+    let number = parse_number(arguments.bytes(2), BAD_NUMBER_OF_KEYS, TOO_FEW_KEYS);
+    if let Ok(number) = number {
         let end = FIRST_SOURCE.saturating_add(number).min(arguments.len());
         if context.needs_several_slots(arguments, FIRST_SOURCE..end) {
             return Err(ReplyError::SEVERAL_SLOTS);
         }
     }
     let mut target = context.existing::<StoredSketch>(arguments.at(1))?.ok_or(MISSING)?;
-    let shape = whole(Some(target.value()))?.shape();
-    let number = parse_number(arguments.bytes(2))?;
+    let shape = target.value().sketch().shape();
+    target.value().sketch().check_addable(&shape)?;
+    let number = number?;
     let words = arguments.try_list_from(FIRST_SOURCE).ok_or(NO_MEMORY_TO_MERGE)?;
     let weights = weights_of(number, &words)?;
     let ration = Ration::begin(context);
@@ -112,23 +97,21 @@ fn sum(
             None => 1,
         };
         let key = context.open_to_read(arguments.at(FIRST_SOURCE + index));
-        whole(key.value::<StoredSketch>()?)?.shape().check_equal(&shape)?;
+        sketch_of(&key)?.check_addable(&shape)?;
         keys.push((key, weight));
     }
-    if work(shape).saturating_mul(number as u64) > max_merge_bytes(context) {
+    if work(shape).saturating_mul(number as u64) > context.limit(&MAX_MERGE_BYTES) {
         return Err(MERGE_TOO_LARGE);
     }
     let mut sources = try_vec(number).ok_or(NO_MEMORY_TO_MERGE)?;
     for (key, weight) in &keys {
-        sources.push((whole(key.value::<StoredSketch>()?)?, *weight));
+        sources.push((sketch_of(key)?, *weight));
     }
     Ok(CountMinSketch::merged(shape, &sources)?)
 }
 
-/// The sketch of a key, which must have no window.
-fn whole(stored: Option<&StoredSketch>) -> Result<&CountMinSketch, ReplyError> {
-    let sketch = stored.ok_or(MISSING)?.sketch();
-    sketch.window().map_or(Ok(sketch), |_| Err(WINDOW_MERGED))
+fn sketch_of<'k>(source: &'k ReadKey<'_>) -> Result<&'k CountMinSketch, ReplyError> {
+    Ok(source.value::<StoredSketch>()?.ok_or(MISSING)?.sketch())
 }
 
 #[cfg(test)]
@@ -157,8 +140,5 @@ mod tests {
         ] {
             check(number, line, Err(error));
         }
-        assert_eq!(parse_number(b"0"), Err(TOO_FEW_KEYS));
-        assert_eq!(parse_number(b"-1"), Err(TOO_FEW_KEYS));
-        assert_eq!(parse_number(b"x"), Err(BAD_NUMBER_OF_KEYS));
     }
 }

@@ -2,12 +2,12 @@
 
 use super::create::{parse_compression, COMPRESSION};
 use super::value::StoredDigest;
-use crate::config::max_merge_bytes;
+use crate::config::MAX_MERGE_BYTES;
 use crate::errors::tdigest::{
     BAD_NUMBER_OF_KEYS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE, TOO_FEW_KEYS, WRONG_KEYWORD,
 };
 use crate::errors::ReplyError;
-use splitbloom_foundation::number::parse_integer;
+use crate::merge::{self, parse_number, FIRST_SOURCE};
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::change::{Entry, Target};
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
@@ -15,8 +15,6 @@ use splitbloom_server::context::Context;
 use splitbloom_server::ration::Ration;
 use splitbloom_sketch::tdigest::{AddError, Compression, TDigest};
 
-/// The argument of the first source.
-const FIRST_SOURCE: usize = 3;
 /// Bytes of a node: its mean, and the sum of weights up to it.
 const NODE_BYTES: u64 = 16;
 
@@ -47,22 +45,13 @@ struct Options {
 }
 
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    match put_union(context, arguments) {
-        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(ReplyError::SLOT_MOVES),
-        Err(error) => Err(error),
-        Ok(target) => {
-            target.settle().replicate_verbatim().signal(c"tdigest.merge");
-            context.reply_ok();
-            Ok(())
-        }
-    }
+    merge::end(context, arguments, put_union(context, arguments), MISSING, c"tdigest.merge")
 }
 
 /// The argument after the last source, if all words up to `len` were arguments.
 fn parse_end(word: &[u8], len: usize) -> Result<usize, ReplyError> {
-    let number = parse_integer(word).ok_or(BAD_NUMBER_OF_KEYS)?;
-    let number = usize::try_from(number).ok().filter(|number| *number > 0);
-    let end = number.ok_or(TOO_FEW_KEYS)?.saturating_add(FIRST_SOURCE);
+    let number = parse_number(word, BAD_NUMBER_OF_KEYS, TOO_FEW_KEYS)?;
+    let end = number.saturating_add(FIRST_SOURCE);
     if end > len {
         return Err(ReplyError::WRONG_ARITY);
     }
@@ -170,7 +159,7 @@ fn unite(
         work += nodes as u64 * NODE_BYTES;
         Ok(())
     })?;
-    if work > max_merge_bytes(context) {
+    if work > context.limit(&MAX_MERGE_BYTES) {
         return Err(MERGE_TOO_LARGE);
     }
     let mut union = TDigest::new(compression);

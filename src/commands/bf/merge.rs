@@ -130,7 +130,7 @@ fn add_all(
     }
     let before = filter.progress();
     let limit = config::size_limit(context);
-    let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
+    let max_cost = context.limit(&config::MAX_MERGE_BYTES);
     let ration = Ration::begin(context);
     let union = filter.unite(sources, limit, max_cost, promise);
     if ration.is_used_up() {

@@ -109,7 +109,7 @@ impl Folded {
 
 /// Folds the filter at once.
 fn fold(context: &Context, filter: &mut Filter, capacity: u64) -> Result<Folded, ReplyError> {
-    let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
+    let max_cost = context.limit(&config::MAX_MERGE_BYTES);
     let old = filter.shrink(capacity, max_cost).map_err(ReplyError::of_shrinking)?;
     Ok(Folded::of(old))
 }
