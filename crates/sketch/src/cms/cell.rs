@@ -59,7 +59,7 @@ impl CellSize {
 
     /// The largest count of a cell.
     pub fn max(self) -> u64 {
-        MAX_COUNT >> (63 - by_size!(self, N => bits::<N>()))
+        by_size!(self, N => max::<N>())
     }
 }
 
@@ -70,6 +70,11 @@ pub(super) const fn bits<const N: usize>() -> u32 {
     } else {
         MAX_COUNT.count_ones()
     }
+}
+
+/// The largest count of a cell of `N` bytes.
+pub(super) const fn max<const N: usize>() -> u64 {
+    MAX_COUNT >> (63 - bits::<N>())
 }
 
 /// The count in a cell.

@@ -64,7 +64,7 @@ impl CountMinSketch {
     /// `OutOfMemory`, before the first field.
     pub fn save_as(&self, version: Version, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
         match &self.body {
-            Body::Whole(table) => write_table(table, version, to),
+            Body::Whole(table) => write_table(table, self.shape, version, to),
             Body::Window(ring) => write_ring(ring, self.shape, to),
         }
     }
@@ -115,10 +115,10 @@ impl CountMinSketch {
 
 fn write_table(
     table: &Table,
+    shape: Shape,
     version: Version,
     to: &mut impl FieldSink,
 ) -> Result<(), OutOfMemory> {
-    let shape = table.shape();
     let mut counters = try_vec(usize::try_from(shape.bytes()).map_err(|_| OutOfMemory)?)?;
     table.counters.write_all(&mut counters);
     let size = shape.cell_size();

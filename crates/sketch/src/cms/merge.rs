@@ -63,7 +63,7 @@ impl CountMinSketch {
     /// # Errors
     /// `Window`, `Dimensions` or `CellSize`.
     pub fn check_addable(&self, shape: &Shape) -> Result<(), MergeError> {
-        self.table()?.shape().check_equal(shape)
+        self.table().and_then(|_| self.shape.check_equal(shape))
     }
 
     /// The sum of `sketches`, each counted as often as its weight says, in a sketch of `shape`. A

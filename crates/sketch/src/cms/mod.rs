@@ -94,6 +94,7 @@ pub struct CountMinSketch {
 
 /// A sketch whose time has been advanced, for the next increments.
 pub struct Open<'a> {
+    cell_size: CellSize,
     current: &'a mut Table,
     others: Others<'a, Table>,
 }
@@ -112,9 +113,9 @@ impl Open<'_> {
         out_of_range: OutOfRange,
         answer: impl FnMut(Counted),
     ) -> Result<(), OutOfMemory> {
-        let Self { current, others } = self;
+        let Self { cell_size, current, others } = self;
         let is_single = items.size_hint().1 == Some(1);
-        by_size!(current.shape().cell_size(), N => match others {
+        by_size!(cell_size, N => match others {
             // One item is not worth setting up a batch.
             [[], []] if is_single || !current.is_large() => {
                 current.increment_singly::<N>(items, out_of_range, answer)
@@ -168,7 +169,7 @@ impl CountMinSketch {
     #[inline]
     pub fn open(&mut self, now: u64, over: impl FnMut(Table)) -> Result<Open<'_>, OutOfMemory> {
         let (current, others) = self.body.open(now, || Table::new(self.shape), over)?;
-        Ok(Open { current, others })
+        Ok(Open { cell_size: self.shape.cell_size(), current, others })
     }
 
     /// Calls `answer` with the estimate of each of `items`, in a window at `now`.
@@ -218,7 +219,7 @@ impl Sketch for CountMinSketch {
     fn digest(&self) -> u128 {
         let mut hash = Xxh3::new();
         match &self.body {
-            Body::Whole(table) => table.write_digest(&mut hash),
+            Body::Whole(table) => table.write_digest(self.shape, &mut hash),
             Body::Window(ring) => {
                 let span = ring.span();
                 self.shape.write_digest(&mut hash);
@@ -226,7 +227,7 @@ impl Sketch for CountMinSketch {
                 head.iter().for_each(|number| hash.update(&number.to_le_bytes()));
                 for slice in ring.slots() {
                     hash.update(&[u8::from(slice.is_some())]);
-                    slice.into_iter().for_each(|slice| slice.write_digest(&mut hash));
+                    slice.into_iter().for_each(|slice| slice.write_digest(self.shape, &mut hash));
                 }
             }
         }

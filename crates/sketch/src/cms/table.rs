@@ -1,6 +1,6 @@
 //! Counters in rows: a whole sketch, or one slice of a window.
 
-use super::cell::{bits, count_in, put};
+use super::cell::{bits, count_in, max, put};
 use super::range::{Counted, OutOfRange, RangeError};
 use super::{add_counts, Shape, MAX_COUNT};
 use crate::batch::Groups;
@@ -14,7 +14,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Counts of all time, or those of one slice.
 pub struct Table {
-    shape: Shape,
     rows: Rows,
     count: u64,
     pub(super) counters: Counters,
@@ -33,12 +32,7 @@ impl Table {
     /// 2^64 before Redis 8.12.
     pub(super) fn of(shape: Shape, count: u64, counters: Counters) -> Self {
         let count = count.min(MAX_COUNT);
-        Self { shape, rows: Rows::new(shape.width(), shape.depth()), count, counters }
-    }
-
-    /// Its dimensions.
-    pub fn shape(&self) -> Shape {
-        self.shape
+        Self { rows: Rows::new(shape.width(), shape.depth()), count, counters }
     }
 
     /// The sum of all increments, at most [`MAX_COUNT`].
@@ -134,7 +128,7 @@ impl Table {
         out_of_range: OutOfRange,
     ) -> Counted {
         let stops = out_of_range == OutOfRange::Saturate && by > 0;
-        let (max, mut least) = (self.shape.cell_size().max(), u64::MAX);
+        let (max, mut least) = (max::<N>(), u64::MAX);
         cells.visit(|cell| {
             if let Some(cell) = self.counters.get_mut::<N>(cell) {
                 put(cell, count_in(cell).wrapping_sub(by as u64));
@@ -174,9 +168,9 @@ impl Table {
         self.counters.reserved() > CACHED_SEGMENTS
     }
 
-    /// Hashes everything but which zeros are allocated.
-    pub(super) fn write_digest(&self, hash: &mut Xxh3) {
-        self.shape.write_digest(hash);
+    /// Hashes everything but which zeros are allocated, for a sketch of `shape`.
+    pub(super) fn write_digest(&self, shape: Shape, hash: &mut Xxh3) {
+        shape.write_digest(hash);
         hash.update(&self.count.to_le_bytes());
         self.counters.write_digest(hash);
     }
@@ -184,7 +178,7 @@ impl Table {
 
 impl Part for Table {
     fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
-        Ok(Self::of(self.shape, self.count, self.counters.try_clone()?))
+        Ok(Self { counters: self.counters.try_clone()?, ..*self })
     }
 
     fn allocations(&self) -> usize {
