@@ -189,7 +189,8 @@ proptest! {
                 }
                 Step::Copy => sketch = sketch.try_clone().unwrap(),
                 Step::Restart => {
-                    sketch = CountMinSketch::decode_windowed(&mut fields(&sketch).into_iter()).unwrap();
+                    let mut fields = fields(&sketch).into_iter();
+                    sketch = CountMinSketch::decode_windowed(&mut fields).unwrap();
                 }
             }
             prop_assert_eq!(sketch.digest(), replica.digest());
