@@ -1,4 +1,4 @@
-//! Mathematics that gives the same bits on every machine: a system's library does not promise that.
+//! Mathematics with the same bits on every machine, which a system's library does not promise.
 
 /// `base` to an integer power, by squaring: a product for each bit of the exponent, and one more
 /// for each that is set.
