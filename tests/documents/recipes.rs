@@ -18,7 +18,7 @@ fn each_recipe_shows_what_its_two_programs_print_and_they_are_short() {
     assert!(!pages.is_empty());
     let index = read("docs/recipes/README.md");
     for page in &pages {
-        let text = read(&format!("docs/recipes/{page}.md"));
+        let text = read(format!("docs/recipes/{page}.md"));
         assert!(text.contains(&format!("\n$ python3 examples/recipes/{page}.py ")));
         let name = format!("recipe-{page}");
         assert!(text.contains(&format!("\n$ cargo run --quiet --example {name} ")));
@@ -33,7 +33,7 @@ fn each_recipe_shows_what_its_two_programs_print_and_they_are_short() {
             _ => format!("{part}/mod.rs"),
         });
         for file in programs.chain(shared) {
-            let lines = read(&format!("examples/recipes/{file}")).lines().count();
+            let lines = read(format!("examples/recipes/{file}")).lines().count();
             assert!(lines <= LINES, "{file}: {lines} lines");
         }
     }
@@ -45,7 +45,7 @@ fn what_a_program_rebuilds_none_of_its_adds_creates() {
     let mut rebuilding = 0;
     for language in ["py", "rs"] {
         for program in files("examples/recipes", language) {
-            let text = read(&format!("examples/recipes/{program}.{language}"));
+            let text = read(format!("examples/recipes/{program}.{language}"));
             rebuilding += usize::from(text.contains("rebuild("));
             for line in text.lines().filter(|_| text.contains("rebuild(")) {
                 let adds = ["bf_add", "bf_madd", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.PACKADD"];
