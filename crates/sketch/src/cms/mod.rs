@@ -30,7 +30,7 @@
 //! changes none.
 //!
 //! # Windows
-//! A sketch of the last seconds has a table for each slice of time, in a ring ([`crate::window`]).
+//! A sketch of the last seconds has a table for each slice of time, in a ring (`window`).
 //! An increment adds to the table of the current slice; an estimate is the sum of those of all
 //! slices. So an increment is part of estimates for at least the window, and for one slice longer
 //! at most: an estimate covers a period of one to `1 + 1 / n` windows, with `n` slices.
