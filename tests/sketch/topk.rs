@@ -129,11 +129,6 @@ fn a_window_sums_its_slices_and_forgets_them() {
     assert_eq!(db.ask("TOPK.COUNT w fresh old"), "[:2, :0]");
 }
 
-/// The fields of a module's value, as DUMP has them before its type and version are checked.
-fn unsigned(number: u64) -> Vec<u8> {
-    [&[2, 0x81][..], &number.to_be_bytes()].concat()
-}
-
 #[test]
 fn a_window_without_slices_that_claims_to_be_huge_is_refused() {
     let (server, mut db) = server().with_client();
@@ -149,7 +144,9 @@ fn a_window_without_slices_that_claims_to_be_huge_is_refused() {
         (u32::MAX, 1, 1),
         (1, 1, u32::MAX),
     ] {
-        let shape = [k, width, depth].map(|number| unsigned(number.into())).concat();
+        // Unsigned fields of eight bytes.
+        let field = |number| [&[2, 0x81][..], &u64::from(number).to_be_bytes()].concat();
+        let shape = [k, width, depth].map(field).concat();
         let forged = [&dump[..place], &shape, &dump[place + 6..]].concat();
         let reply = db.restore("forged", &forged);
         assert!(reply.starts_with("-ERR Bad data format"), "{reply}");

@@ -13,13 +13,14 @@ mod rates;
 
 use counters::Counters;
 use rates::Rates;
+use splitbloom_harness::now;
 use std::env;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 fn main() {
     let minutes: f64 = setting("MINUTES").unwrap_or(10.0);
-    let seed: u64 = setting("SEED").unwrap_or_else(seed_from_clock);
+    let seed: u64 = setting("SEED").unwrap_or_else(now);
     println!("soak: {minutes} minutes, SEED={seed}");
     let counters = Arc::new(Counters::default());
     let rates = Arc::new(Rates::default());
@@ -34,9 +35,4 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     let text = env::var(name).ok().filter(|text| !text.is_empty())?;
     let value = text.parse().ok();
     Some(value.unwrap_or_else(|| panic!("{name} is not a number: {text}")))
-}
-
-fn seed_from_clock() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.expect("a clock after 1970").as_micros() as u64
 }

@@ -41,7 +41,7 @@ pub struct Context {
     pub(crate) lacking: Cell<usize>,
     pub(crate) command: Running,
     pub(crate) wait: Cell<Wait>,
-    /// What the server says of the command and of itself, once it has been asked.
+    /// What the server says of the command and of itself, from the first question on.
     flags: Cell<Option<u32>>,
 }
 

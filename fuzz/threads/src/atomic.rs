@@ -3,12 +3,8 @@
 pub use loom::sync::atomic::Ordering;
 use std::sync::atomic::AtomicBool;
 
-static RELAXED: AtomicBool = AtomicBool::new(false);
-
-/// From now on every access is relaxed, which is a race that must be found.
-pub fn relax() {
-    RELAXED.store(true, Ordering::SeqCst);
-}
+/// Whether every access is relaxed, which is a race that must be found.
+pub static RELAXED: AtomicBool = AtomicBool::new(false);
 
 fn at_most(order: Ordering) -> Ordering {
     match RELAXED.load(Ordering::SeqCst) {

@@ -6,14 +6,12 @@ mod atomic;
 #[path = "../../../crates/foundation/src/shared.rs"]
 mod shared;
 
+use atomic::{Ordering, RELAXED};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use shared::Shared;
 use std::panic::catch_unwind;
-
-/// How often a thread is interrupted where it could go on, at most, in one order. Races need few.
-const PREEMPTIONS: usize = 3;
 
 /// A value of which loom notices a read during a write, and that it is never dropped.
 struct Value {
@@ -55,7 +53,8 @@ fn own(owner: Shared<Value>) {
 
 fn all_orders() {
     let mut orders = loom::model::Builder::new();
-    orders.preemption_bound = Some(PREEMPTIONS);
+    // How often threads are interrupted in one order, at most. Races need few.
+    orders.preemption_bound = Some(3);
     orders.check(|| {
         let value = Value { number: UnsafeCell::new(0), _dropped: Arc::new(()) };
         let first = Shared::try_new(value).unwrap_or_else(|_| panic!("no memory"));
@@ -69,6 +68,6 @@ fn all_orders() {
 
 fn main() {
     all_orders();
-    atomic::relax();
+    RELAXED.store(true, Ordering::SeqCst);
     assert!(catch_unwind(all_orders).is_err(), "the deliberate race is not detected");
 }
