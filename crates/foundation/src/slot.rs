@@ -6,11 +6,11 @@ use crate::shared::Shared;
 
 /// The place of a part.
 pub enum Slot<T> {
-    /// There is none.
+    /// No part.
     Empty,
-    /// It has one owner.
+    /// A part with one owner.
     Own(T),
-    /// It is shared with a copy; neither of the two may write to it.
+    /// A part that a copy shares; neither of the two may write to it.
     Shared(Shared<T>),
 }
 

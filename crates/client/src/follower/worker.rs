@@ -76,7 +76,8 @@ pub(super) struct Worker {
     last_fetch: (Instant, Duration),
     /// Whether a partition is being fetched. Then others are only read.
     is_fetching: bool,
-    /// When a fetch last ended well, or has read the others. What was asked before is out of date.
+    /// When the last fetch succeeded or read the other partitions. Replies to earlier questions may
+    /// be older than the copy.
     outdated_at: Option<Instant>,
 }
 
@@ -310,7 +311,7 @@ impl Worker {
     ) -> Result<(), Error> {
         let part = &mut self.parts[index];
         part.is_due = true;
-        // The part may have newer items by now: it is asked again.
+        // The reply may be older than the copy, so the partition stays due.
         if self.outdated_at.is_some_and(|time| time > asked_at) {
             return Ok(());
         }
