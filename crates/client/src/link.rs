@@ -17,6 +17,7 @@ use super::Error;
 use redis::{Cmd, ConnectionInfo, ErrorKind};
 use redis::{RedisError, RedisResult, ServerErrorKind, Value};
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::mem::take;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -27,12 +28,16 @@ pub(super) fn deadline(period: Duration) -> Instant {
     Instant::now() + period.min(LONGEST)
 }
 
-/// The pause before a retry.
+/// The longest pause before a retry. One as long as any other could for ever fall into step with a
+/// slot that moves all the time.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Redirects followed without a pause: one if the slot has moved, another if it is moving again.
 /// After more, the nodes disagree.
 const REDIRECTS: u32 = 2;
+
+/// How often a reply that is in doubt is not believed.
+const DOUBTS: u32 = 2;
 
 /// A command or a transaction, encoded for the wire, and the slot of its keys.
 pub(super) struct Request {
@@ -94,8 +99,9 @@ pub(super) struct Sent {
 /// What a reply means.
 enum Meaning {
     Final(Result<Value, Error>),
-    /// A refusal after `ASKING`. Such a node executes a command on a key that it has not got yet,
-    /// or no longer: the slot may have moved on since the redirect.
+    /// A reply after `ASKING` of a node that may not have the key. Such a node executes a command
+    /// on a key that it has not got yet: the slot may have moved away since the redirect, and be on
+    /// its way back.
     Doubtful(Result<Value, Error>),
     Redirect(Next),
     /// Not executed: the cluster is in a failover, or a node is still loading or cannot be reached.
@@ -178,13 +184,20 @@ impl Link {
         let mut replies: Vec<Option<Result<Value, Error>>> = Vec::new();
         replies.resize_with(requests.len(), || None);
         let mut round = first;
-        for rounds in 1.. {
-            let mut failure = None;
+        let (mut redirects, mut doubts) = (0, 0);
+        let mut last_failure = None;
+        loop {
+            let (mut failure, mut doubt) = (None, 0);
             let mut open = Vec::new();
             for (index, meaning) in self.receive_round(round) {
                 match meaning {
                     Meaning::Final(reply) => replies[index] = Some(reply),
-                    Meaning::Doubtful(_) if retry == Retry::Yes && rounds <= REDIRECTS => {
+                    Meaning::Doubtful(reply)
+                        if doubts < DOUBTS
+                            && (retry == Retry::Yes
+                                || is_refused(&reply, requests[index].replies)) =>
+                    {
+                        doubt = 1;
                         open.push((index, Next::Owner));
                     }
                     Meaning::Doubtful(reply) => replies[index] = Some(reply),
@@ -201,18 +214,26 @@ impl Link {
             if open.is_empty() {
                 break;
             }
+            let has_failed = failure.is_some();
+            last_failure = failure.or(last_failure);
             if Instant::now() >= deadline {
                 let error =
-                    failure.unwrap_or_else(|| self::failure("redirected from node to node"));
+                    last_failure.unwrap_or_else(|| self::failure("redirected from node to node"));
                 for (index, _) in open.drain(..) {
                     replies[index] = Some(Err(Error::Unreachable(error.clone())));
                 }
                 break;
             }
-            if failure.is_some() || rounds > REDIRECTS {
-                sleep(PAUSE);
+            doubts += doubt;
+            redirects += 1;
+            if has_failed || redirects > REDIRECTS {
+                let share = RandomState::new().hash_one(redirects) % 1024;
+                sleep(PAUSE * share as u32 / 1024);
+                redirects = 0;
                 // If no node replies, the next round finds that out again.
                 let _ = self.look_up_owners();
+                // An ASK holds at once or not at all.
+                open.iter_mut().for_each(|(_, next)| *next = Next::Owner);
             }
             round = self.send_round(&requests, open);
         }
@@ -268,7 +289,9 @@ impl Link {
                     Err(error) => Meaning::Lost(error),
                 };
                 let meaning = match meaning {
-                    Meaning::Final(reply) if place.is_asking && is_refusal(&reply) => {
+                    Meaning::Final(reply)
+                        if place.is_asking && may_lack_its_key(&reply, place.replies) =>
+                    {
                         Meaning::Doubtful(reply)
                     }
                     other => other,
@@ -365,14 +388,24 @@ impl Link {
     }
 }
 
-/// Whether a command was refused, or one of a transaction.
-fn is_refusal(reply: &Result<Value, Error>) -> bool {
+/// Whether a node may reply this to a request of so many `replies` because it lacks the key.
+fn may_lack_its_key(reply: &Result<Value, Error>, replies: usize) -> bool {
     match reply {
-        Ok(Value::Array(replies)) => {
-            replies.iter().any(|reply| matches!(reply, Value::ServerError(_)))
+        Ok(Value::Nil | Value::Int(0)) => true,
+        Ok(Value::SimpleString(text)) => text == "none", // TYPE
+        reply => is_refused(reply, replies),
+    }
+}
+
+/// Whether nothing of a request of so many `replies` was executed: it was refused, or the first
+/// command of a transaction, without which the others have nothing to act on.
+fn is_refused(reply: &Result<Value, Error>, replies: usize) -> bool {
+    match reply {
+        Err(_) => true,
+        Ok(Value::Array(array)) if replies > 1 => {
+            matches!(array.first(), Some(Value::ServerError(_)))
         }
         Ok(_) => false,
-        Err(_) => true,
     }
 }
 
@@ -382,7 +415,7 @@ fn owners_of(requests: usize) -> Vec<(usize, Next)> {
 }
 
 /// Whether this is the reply to CLUSTER SLOTS of a server that is not a node of any cluster.
-fn is_no_cluster(reply: &Value) -> bool {
+pub(super) fn is_no_cluster(reply: &Value) -> bool {
     let words = "This instance has cluster support disabled";
     matches!(reply, Value::ServerError(error) if error.details() == Some(words))
 }

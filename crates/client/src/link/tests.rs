@@ -47,10 +47,12 @@ fn number(client: &mut BufReader<TcpStream>, mark: char) -> Option<usize> {
     line.trim_end().strip_prefix(mark)?.parse().ok()
 }
 
-/// What a GET returns that the owner of its slot redirects with ASK to a node which refuses it. The
-/// owner replies to each one after that with `later`.
-fn get_after_a_refusal(retry: Retry, later: &[&str]) -> String {
-    let importing = node(vec!["-ERR not found\r\n".into(); 2]);
+const NOT_FOUND: &str = "-ERR not found\r\n";
+
+/// What a GET returns that the owner of its slot redirects with ASK to a node which replies
+/// `refusal` each time. The owner replies to each one after that with `later`.
+fn get_after(refusal: &str, retry: Retry, later: &[&str]) -> String {
+    let importing = node(vec![refusal.into(); later.len() + 1]);
     let ask = format!("-ASK 0 127.0.0.1:{importing}\r\n");
     let later = later.iter().map(|reply| reply.replace("ASK", &ask));
     let owner = node([ask.clone()].into_iter().chain(later).collect());
@@ -63,19 +65,31 @@ fn get_after_a_refusal(retry: Retry, later: &[&str]) -> String {
 }
 
 #[test]
-fn a_command_refused_after_asking_goes_to_the_owner_of_its_slot_again() {
-    let reply = get_after_a_refusal(Retry::Yes, &["+here again\r\n"]);
-    assert!(reply.contains("here again"), "{reply}");
+fn a_command_that_finds_no_key_after_asking_goes_to_the_owner_of_its_slot_again() {
+    for nothing in [NOT_FOUND, "$-1\r\n", ":0\r\n", "+none\r\n"] {
+        let reply = get_after(nothing, Retry::Yes, &["+here again\r\n"]);
+        assert!(reply.contains("here again"), "{nothing}: {reply}");
+    }
 }
 
 #[test]
 fn a_refusal_after_asking_is_the_reply_if_it_is_repeated() {
-    let reply = get_after_a_refusal(Retry::Yes, &["ASK"]);
+    let reply = get_after(NOT_FOUND, Retry::Yes, &["ASK", "ASK"]);
     assert!(reply.contains("not found"), "{reply}");
 }
 
 #[test]
-fn a_command_that_must_not_run_twice_is_not_sent_again_after_a_refusal() {
-    let reply = get_after_a_refusal(Retry::No, &[]);
-    assert!(reply.contains("not found"), "{reply}");
+fn a_command_that_must_not_run_twice_is_sent_again_only_if_it_was_refused() {
+    let reply = get_after(NOT_FOUND, Retry::No, &["+here again\r\n"]);
+    assert!(reply.contains("here again"), "{reply}");
+    let reply = get_after(":0\r\n", Retry::No, &[]);
+    assert!(reply.contains("int(0)"), "{reply}");
+}
+
+#[test]
+fn a_command_of_which_some_items_were_refused_is_not_sent_again() {
+    for retry in [Retry::No, Retry::Yes] {
+        let reply = get_after("*2\r\n-ERR full\r\n:1\r\n", retry, &[]);
+        assert!(reply.contains("int(1)"), "{reply}");
+    }
 }
