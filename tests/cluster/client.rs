@@ -2,8 +2,8 @@
 //! guarantees.
 
 use splitbloom_client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
-use splitbloom_harness::eventually;
 use splitbloom_harness::trial::{item, move_slot, Cluster};
+use splitbloom_harness::{eventually, Server};
 use splitbloom_partition::{slot_of, Partitions, SLOTS};
 use std::thread;
 use std::time::Duration;
@@ -245,6 +245,19 @@ fn writes_are_acknowledged_once_the_replicas_have_them() {
     assert_eq!(users.wait(2, SOON), Acknowledged::Yes, "nothing was sent since");
     all_good(users.madd(&items));
     assert_eq!(users.wait(2, SOON), Acknowledged::No, "there is only one replica");
+}
+
+#[test]
+fn a_server_without_a_cluster_acknowledges_once_its_replica_has_caught_up() {
+    let primary = Server::start();
+    let url = format!("redis://127.0.0.1:{}", primary.port());
+    let partitions = Partitions::new(1).expect("a power of two");
+    let users = PartitionedFilter::connect(&[url], "users", partitions);
+    let mut users = users.expect("a server");
+    users.reserve(0.01, 1000, Growth::Times(2)).expect("a new filter");
+    assert_eq!(users.wait(1, SOON), Acknowledged::No, "there is no replica");
+    let _replica = primary.replica(&[]);
+    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
 }
 
 #[test]

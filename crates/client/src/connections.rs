@@ -91,9 +91,12 @@ impl Connections {
     }
 
     fn send(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {
-        let node = self.opened(address)?;
-        node.is_unconfirmed = true;
-        let sent = node.send(packed);
+        self.opened(address)?.is_unconfirmed = true;
+        self.write(address, packed)
+    }
+
+    fn write(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {
+        let sent = self.opened(address)?.send(packed);
         if sent.is_err() {
             self.close(address);
         }
@@ -121,13 +124,8 @@ impl Connections {
 
     /// The same for a command that changes nothing, and so leaves nothing to confirm.
     pub fn read(&mut self, address: &Address, packed: &[u8]) -> RedisResult<Value> {
-        let node = self.nodes.get(address);
-        let was_unconfirmed = node.is_some_and(|node| node.is_unconfirmed);
-        let reply = self.call(address, packed);
-        if let Some(node) = self.nodes.get_mut(address) {
-            node.is_unconfirmed = was_unconfirmed;
-        }
-        reply
+        self.write(address, packed)?;
+        self.receive(address, false)
     }
 
     /// Closes a connection: replies still under way on it would be taken for later ones.

@@ -1,7 +1,7 @@
 //! How far the replicas are, and waiting for them.
 
 use super::connections::Connections;
-use super::link::deadline;
+use super::link::{deadline, is_no_cluster};
 use super::node::Address;
 use super::owners::owns_slots;
 use redis::{RedisResult, Value};
@@ -53,11 +53,13 @@ impl Connections {
         }
     }
 
-    /// Whether a node is a primary with slots of its own. One that is not may never get enough
-    /// replicas, and what was sent to it now belongs to another node, or to none.
+    /// Whether a node is a primary with slots of its own, or no node of a cluster. One that is not
+    /// may never get enough replicas, and what was sent to it now belongs to another node, or to
+    /// none.
     fn is_still_an_owner(&mut self, address: &Address) -> bool {
         let nodes = redis::cmd("CLUSTER").arg("NODES").get_packed_command();
-        self.call(address, &nodes).is_ok_and(|reply| owns_slots(&reply))
+        let reply = self.call(address, &nodes);
+        reply.is_ok_and(|reply| owns_slots(&reply) || is_no_cluster(&reply))
     }
 
     fn is_on_replicas(
