@@ -187,8 +187,11 @@ impl Worker {
                     self.was_missing = false;
                 }
             }
-            if has_news || are_due {
-                sleep(PACE);
+            match (has_news, are_due) {
+                (true, _) => sleep(PACE),
+                // Of a node that gives a slot away: it has no news of the keys that are gone.
+                (false, true) => sleep(SWEEP),
+                (false, false) => {}
             }
         }
         Ok(())
