@@ -25,10 +25,19 @@ impl ReplyError {
         }
     }
 
-    /// Replies with the error of a command of which only the first `number` items took effect.
-    pub fn reply_after(self, context: &Context, number: usize) {
+    /// Replies with the error of a command of which only the first `tried` items were tried, and
+    /// `effective` of these took effect.
+    pub fn reply_after(self, context: &Context, tried: usize, effective: usize) {
         let text = self.0.trim_end_matches('.');
-        context.refuse(self.0, format_args!("{text}: only the first {number} took effect"));
+        match effective == tried {
+            true => {
+                context.refuse(self.0, format_args!("{text}: only the first {tried} took effect"))
+            }
+            false => context.refuse(
+                self.0,
+                format_args!("{text}: only {effective} of the first {tried} took effect"),
+            ),
+        }
     }
 }
 

@@ -16,11 +16,13 @@ CMS.INCRBY w a 1 b 2 => CMS.INCRBYAT w … a 1 b 2
 CMS.MERGE k 1 k => =
 CMS.MERGE missing 1 k =>
 
-# Each run of items that were counted is a command of its own.
+# Each of a few runs of items that were counted is a command of its own.
 CMS.INITBYPROB k 0.001 0.01 CELL_SIZE 1 => CMS.INITBYDIM k 2000 7 CELL_SIZE 1
 CMS.INCRBY k a 1 b 256 c 3 d 4 a -2 c -1 \
     => CMS.INCRBY k a 1; CMS.INCRBY k c 3 d 4; CMS.INCRBY k c -1
 CMS.INCRBY k a 255 =>
+CMS.INCRBY k u 1 b 256 v 1 b 256 w 1 b 256 x 2 b 256 y 3 b 256 \
+    => CMS.INCRBY k u 1 v 1 w 1 x 2 y 3
 CMS.PACKINCR k BY 253 LINES a␊c␊d␊x => CMS.PACKINCR k BY 253 LINES a␊c␊x␊
 CMS.PACKINCR k FIXED 1 abab => CMS.PACKINCR k FIXED 1 abb
 CMS.PACKINCR k BY -255 FIXED 1 d =>

@@ -21,6 +21,7 @@ pub struct Arguments<'a> {
 
 /// One argument of a command, as the server holds it.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub struct Argument<'a> {
     pub(crate) raw: *mut raw::RedisModuleString,
     _strings: PhantomData<&'a raw::RedisModuleString>,
@@ -29,6 +30,12 @@ pub struct Argument<'a> {
 impl<'a> Arguments<'a> {
     /// No arguments.
     pub const NONE: Self = Self { argv: null(), len: 0, _strings: PhantomData };
+
+    /// These arguments.
+    pub fn of(these: &'a [Argument<'_>]) -> Self {
+        // An argument is its pointer.
+        Self { argv: these.as_ptr().cast(), len: these.len(), _strings: PhantomData }
+    }
 
     /// # Safety
     /// `argv` points to `argc` strings of the server. For `'a` the array lives, and so does each
@@ -58,6 +65,12 @@ impl<'a> Arguments<'a> {
             raw: unsafe { string.read() },
             _strings: PhantomData,
         }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = Argument<'a>> {
+        let arguments = *self;
+        (0..self.len).map(move |index| arguments.at(index))
     }
 
     /// The arguments in `range`.

@@ -5,7 +5,7 @@ use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
 /// The counters of a group of items, unless one item has more: with 7 rows, nine items. A core
 /// waits for ten to twenty cache lines at once, and while it does so it hashes the next group.
-const GROUP_CELLS: usize = 64;
+pub(crate) const GROUP_CELLS: usize = 64;
 /// The most items of a group, in sketches of few rows.
 const GROUP_ITEMS: usize = 16;
 

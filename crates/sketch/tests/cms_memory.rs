@@ -66,6 +66,15 @@ fn an_increment_touches_all_its_counters_or_none() {
 }
 
 #[test]
+fn estimates_in_a_sketch_of_any_depth_take_no_memory() {
+    let deep = Shape::saved(1, 1 << 22, CellSize::One).unwrap();
+    let sketch = CountMinSketch::new(deep, None).unwrap();
+    let estimate = || sketch.estimate_many([&b"item"[..]].into_iter(), 0, |_| ());
+    let (estimated, taken) = meter::measured(estimate);
+    assert_eq!((estimated, taken.peak), (Ok(()), 0));
+}
+
+#[test]
 fn a_batch_counts_those_answered_and_no_others() {
     let items: Vec<[u8; 8]> = (0..50_u64).map(u64::to_le_bytes).collect();
     for refused in 0..20 {

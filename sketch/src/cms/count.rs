@@ -18,7 +18,7 @@ use crate::window::{now_for, parse_time, time_for, TIME};
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::try_vec;
-use splitbloom_server::arguments::Arguments;
+use splitbloom_server::arguments::{Argument, Arguments};
 use splitbloom_server::change::{Change, Replicated};
 use splitbloom_server::command::{Command, ErrorReply, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
@@ -119,8 +119,8 @@ impl<'a> Request<'a> {
     }
 
     /// Replicates those of the first `number` pairs that were counted; with `time` if there is one,
-    /// even if there are none. Each run of pairs is a command of its own: they lie side by side in
-    /// the server's array, so that this needs no memory.
+    /// even if there are none. Without memory for a list of them each run is a command of its own,
+    /// since its pairs lie side by side in the server's array.
     fn replicate<'c>(
         &self,
         change: Change<'c, StoredSketch>,
@@ -133,23 +133,36 @@ impl<'a> Request<'a> {
             return change.replicate_verbatim();
         }
         let name = if time.is_some() { c"CMS.INCRBYAT" } else { c"CMS.INCRBY" };
-        let replicate = |pairs| {
+        let replicate = |pairs: Arguments<'_>| {
             change.replicate_part(name, time.iter().map(ShortText::bytes), pairs);
         };
-        let mut first = self.first;
-        for run in
-            self.numbers[..number].chunk_by(|one, next| one.get().is_ok() == next.get().is_ok())
-        {
-            let end = first + 2 * run.len();
-            if run[0].get().is_ok() {
-                replicate(self.arguments.range(first..end));
-            }
-            first = end;
+        let mut runs = self.runs(number);
+        match runs.clone().nth(FEW).and_then(|_| self.list(runs.clone())) {
+            Some(list) => replicate(Arguments::of(&list)),
+            None => runs.by_ref().for_each(replicate),
         }
         if !self.has_counted(number) {
             replicate(Arguments::NONE);
         }
         change.replicated()
+    }
+
+    /// Those of the first `number` pairs that were counted, in runs.
+    fn runs(&self, number: usize) -> impl Iterator<Item = Arguments<'a>> + Clone + use<'a, '_> {
+        let runs =
+            self.numbers[..number].chunk_by(|one, next| one.get().is_ok() == next.get().is_ok());
+        let places = runs.scan(self.first, |end, run| {
+            let first = std::mem::replace(end, *end + 2 * run.len());
+            Some(run[0].get().is_ok().then_some(first..*end))
+        });
+        places.flatten().map(|place| self.arguments.range(place))
+    }
+
+    /// The arguments of all `runs`; `None` if there is no memory for the list.
+    fn list(&self, runs: impl Iterator<Item = Arguments<'a>>) -> Option<Vec<Argument<'a>>> {
+        let mut list = try_vec(2 * self.numbers.len())?;
+        runs.for_each(|run| list.extend(run.all()));
+        Some(list)
     }
 
     /// Replies with the estimates of the first `number` items, and with what kept the rest from
@@ -195,6 +208,7 @@ fn out_of_range(context: &Context, sketch: &CountMinSketch) -> OutOfRange {
 /// What is wrong with the time; no memory for a new slice. Nothing has changed.
 pub(super) fn count<'a>(
     context: &Context,
+    ration: &Ration<'_>,
     sketch: &mut CountMinSketch,
     given: Option<u64>,
     pairs: impl Iterator<Item = (&'a [u8], i64)>,
@@ -204,10 +218,9 @@ pub(super) fn count<'a>(
     let out_of_range = out_of_range(context, sketch);
     // Without memory for a new slice nothing changes, here or on replicas.
     let open = sketch.open(time.unwrap_or(0), free);
-    let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
-    let ration = Ration::begin(context);
+    let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT.within(ration))?;
     let end = open.increment_many(pairs, out_of_range, answer);
-    Ok((end.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT.within(&ration)), time))
+    Ok((end.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT.within(ration)), time))
 }
 
 /// Refuses items that touch too many counters, unless they have been counted before: `number` items
@@ -238,12 +251,12 @@ fn increment(
     let target = context.existing::<StoredSketch>(arguments.at(1))?;
     let mut target = target.ok_or(MISSING)?;
     let number = (arguments.len() - first) / 2;
+    let ration = Ration::begin(context);
     let (few, mut many);
     let numbers = if number <= FEW {
         few = [const { Cell::new(Ok(0)) }; FEW];
         &few[..number]
     } else {
-        let ration = Ration::begin(context);
         many = try_vec(number).ok_or_else(|| NO_MEMORY_TO_COUNT.within(&ration))?;
         many.resize(number, Cell::new(Ok(0)));
         &many[..]
@@ -258,7 +271,8 @@ fn increment(
         answered += 1;
     };
     let sketch = target.value_mut().sketch_mut();
-    let (counted, time) = count(context, sketch, given, request.pairs(), answer)?;
+    let (counted, time) = count(context, &ration, sketch, given, request.pairs(), answer)?;
+    drop(ration);
     if request.has_counted(answered) || time.is_some() {
         request.replicate(target.settle(), time, answered).signal(c"cms.incrby");
     }
@@ -278,6 +292,7 @@ fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         }
         context.reply_integer(estimate);
     };
+    let ration = Ration::begin(context);
     let estimated = sketch.estimate_many(items, now_for(sketch.window()), answer);
-    estimated.map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)
+    estimated.map_err(|OutOfMemory| NO_MEMORY_TO_REPLY.within(&ration))
 }

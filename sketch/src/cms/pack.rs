@@ -167,23 +167,23 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let mut estimates = estimates.ok_or_else(|| NO_MEMORY_TO_REPLY.within(&ration))?;
     let room = with_room(items.bytes().len());
     let room = room.ok_or_else(|| NO_MEMORY_TO_COUNT.within(&ration))?;
-    drop(ration);
     let mut effective = Effective::new(items, room);
     let each = items.items().map(|item| (item, by));
     let sketch = target.value_mut().sketch_mut();
-    let (end, time) = count(context, sketch, time, each, |counted| {
+    let (end, time) = count(context, &ration, sketch, time, each, |counted| {
         if !is_replay {
             push(&mut estimates, counted, size);
         }
         // A replay is replicated whole: whoever repeats it counts the same items.
         effective.note(counted.is_ok() || is_replay);
     })?;
+    drop(ration);
     if effective.counted > 0 || time.is_some() {
         effective.replicate(target.settle(), &command, time).signal(c"cms.packincr");
     }
     match end {
         Ok(()) => context.reply_bytes(&estimates),
-        Err(error) => error.reply_after(context, effective.tried),
+        Err(error) => error.reply_after(context, effective.tried, effective.counted),
     }
     Ok(())
 }

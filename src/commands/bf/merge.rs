@@ -133,12 +133,11 @@ fn add_all(
     let max_cost = context.limit(&config::MAX_MERGE_BYTES);
     let ration = Ration::begin(context);
     let union = filter.unite(sources, limit, max_cost, promise);
-    if ration.is_used_up() {
-        return Err(ReplyError::OVER_MAXMEMORY);
-    }
+    let is_used_up = ration.is_used_up();
     drop(ration);
     let union = match union {
         Ok(union) => union,
+        Err(_) if is_used_up => return Err(ReplyError::OVER_MAXMEMORY),
         Err(error) => {
             ReplyError::reply_to_merge(context, error);
             return Ok(None);

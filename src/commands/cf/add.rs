@@ -160,8 +160,8 @@ fn insert(
 type Answer = Result<bool, AddError>;
 
 /// Replicates what took effect: the command as it came, unless an item was refused or not tried,
-/// since a replica might add it. Then the command ends before that item, and a CF.ADD follows for
-/// each later one that was added. An expiry is replicated apart from it.
+/// since a replica might add it. Then a command with those that were added; without memory for a
+/// list of them, a CF.ADD for each. An expiry is replicated apart from it.
 fn replicate<'a>(
     opened: Opened<'a, CountingFilters>,
     arguments: Arguments<'_>,
@@ -169,25 +169,27 @@ fn replicate<'a>(
     adding: Adding,
     answers: &[Answer],
 ) -> Replicated<'a> {
-    let refused = answers.iter().position(Result::is_err).unwrap_or(answers.len());
-    let is_whole = first + refused == arguments.len() && !opened.expires();
+    let is_whole = first + answers.len() == arguments.len()
+        && answers.iter().all(Result::is_ok)
+        && !opened.expires();
     let change = opened.settle();
     if is_whole {
         return change.replicate_verbatim();
     }
-    let (before, after) = answers.split_at(refused);
-    if before.contains(&Ok(true)) {
-        let name = match adding {
-            Adding::Copies => c"CF.INSERT",
-            Adding::Absent => c"CF.INSERTNX",
-        };
-        // From ITEMS on.
-        change.replicate_part(name, [], arguments.range(first - 1..first + refused));
-    }
-    for (item, answer) in (first + refused..).zip(after) {
-        if *answer == Ok(true) {
-            change.replicate_part(c"CF.ADD", [], arguments.range(item..item + 1));
+    let name = match adding {
+        Adding::Copies => c"CF.INSERT",
+        Adding::Absent => c"CF.INSERTNX",
+    };
+    let added = (first..).zip(answers).filter(|(_, answer)| **answer == Ok(true));
+    let added = added.map(|(item, _)| item);
+    match try_vec(added.clone().count()) {
+        Some(mut list) => {
+            list.extend(added.map(|item| arguments.at(item)));
+            change.replicate_part(name, [&b"ITEMS"[..]], Arguments::of(&list));
         }
+        None => added.for_each(|item| {
+            change.replicate_part(c"CF.ADD", [], arguments.range(item..item + 1));
+        }),
     }
     change.replicated()
 }

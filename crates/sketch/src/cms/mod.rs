@@ -117,7 +117,7 @@ impl Open<'_> {
         let is_single = items.size_hint().1 == Some(1);
         by_size!(cell_size, N => match others {
             // One item is not worth setting up a batch.
-            [[], []] if is_single || !current.is_large() => {
+            [[], []] if is_single || !current.is_for_groups() => {
                 current.increment_singly::<N>(items, out_of_range, answer)
             }
             [[], []] => current.increment_each::<N>(empty(), items, out_of_range, answer),
@@ -183,7 +183,7 @@ impl CountMinSketch {
         mut answer: impl FnMut(u64),
     ) -> Result<(), OutOfMemory> {
         by_size!(self.shape.cell_size(), N => match &self.body {
-            Body::Whole(table) if !table.is_large() => {
+            Body::Whole(table) if !table.is_for_groups() => {
                 items.for_each(|item| answer(table.estimate::<N>(table.cells_of(item))));
                 Ok(())
             }

@@ -3,7 +3,7 @@
 use super::cell::{bits, count_in, max, put};
 use super::range::{Counted, OutOfRange, RangeError};
 use super::{add_counts, Shape, MAX_COUNT};
-use crate::batch::Groups;
+use crate::batch::{Groups, GROUP_CELLS};
 use crate::body::Part;
 use crate::counters::{Counters, CACHED_SEGMENTS};
 use crate::rows::Rows;
@@ -163,9 +163,10 @@ impl Table {
         Hashed { item, rows: self.rows }
     }
 
-    /// Whether the counters of a batch are to be prefetched.
-    pub(super) fn is_large(&self) -> bool {
-        self.counters.reserved() > CACHED_SEGMENTS
+    /// Whether the counters of a batch are to be prefetched: not if those of one item are more than
+    /// a core fetches at once.
+    pub(super) fn is_for_groups(&self) -> bool {
+        self.counters.reserved() > CACHED_SEGMENTS && self.rows.depth() <= GROUP_CELLS
     }
 
     /// Hashes everything but which zeros are allocated, for a sketch of `shape`.
