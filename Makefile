@@ -150,7 +150,7 @@ crates: ## packs the crates that are published, and builds each from its package
 publish-check: crates ## publishes these crates for trial only, and compares their interfaces with the last tag
 	cargo publish --dry-run --no-verify --allow-dirty $(PUBLISHED)
 	@scripts/semver
-check: fmt-check lint layers yaml deny docs crates ## runs all static checks: format, lint, layers, YAML, dependencies, docs, crates; all orders of threads
+check: fmt-check lint layers yaml deny docs crates ## runs all static checks: format, lint, layers, YAML, dependencies, docs, crates, races of threads
 	@scripts/cargo-apart fuzz/threads run --release
 
 clean: ## removes target and build

@@ -1,5 +1,5 @@
-//! Owners of a shared value on three threads, in every order in which they can act and in which
-//! the memory model lets one see what another wrote: loom runs the program once for each.
+//! Owners of a shared value on three threads: loom runs the program once for each order of up to
+//! three preemptions, and for each in which the memory model lets one see what another wrote.
 
 mod atomic;
 #[allow(dead_code, reason = "the size of an allocation")]
