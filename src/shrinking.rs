@@ -3,7 +3,7 @@
 //! A large filter is folded by a timer, in steps of a millisecond, while its client waits. What is
 //! added meanwhile is added to the folded filter, too: see [`Fold`]. When all is folded, the
 //! command runs again, and puts the smaller filter into the place of the larger one. So the change
-//! is that of one command, as any other.
+//! is made by one command, like any other.
 
 use crate::journal::{Fold, NotFollowed};
 use crate::types::BloomFilter;
@@ -20,7 +20,7 @@ use std::mem::replace;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// No 64 KiB are begun later than this after the timer has fired.
+/// No step of 64 KiB begins later than this after the timer has fired.
 const BUDGET: Duration = Duration::from_millis(1);
 /// The interval between two steps: the shortest that servers support.
 const INTERVAL_MS: u64 = 1;
@@ -35,7 +35,7 @@ static JOBS: Mutex<Vec<Job>> = Mutex::new(Vec::new());
 /// A filter that is being folded.
 struct Job {
     key: Location,
-    /// Its client holds the other end.
+    /// The waiting client holds the `Arc`.
     client: Weak<()>,
     fold: Fold,
     state: State,
@@ -43,7 +43,7 @@ struct Job {
 
 #[derive(Clone, Copy)]
 enum State {
-    /// The timer folds it.
+    /// In progress: the timer folds it.
     Begun,
     /// All is folded.
     Complete,
@@ -75,9 +75,9 @@ impl From<NotFollowed> for Failed {
     }
 }
 
-/// How far the filter under a key is.
+/// How far the shrinking of a filter is.
 pub enum Progress {
-    /// Nobody shrinks it.
+    /// No job shrinks it.
     NotBegun,
     /// The client that shrinks it must wait, or go on waiting.
     GoesOn,
@@ -123,11 +123,11 @@ fn leave_to_timer(context: &Context, job: Job) -> Result<(), Failed> {
     Ok(())
 }
 
-/// How far `filter`, the value of `key`, is. If all of it is folded, puts the smaller one into its
-/// place.
+/// Returns how far the shrinking of `filter`, the value of `key`, is. If all of it is folded, puts
+/// the smaller filter into its place.
 ///
 /// # Errors
-/// Why it was not folded. Then, and at its end, its job is over.
+/// Why it was not folded. After an error, and after the last step, its job is over.
 pub fn progress(
     context: &Context,
     key: Argument<'_>,
@@ -170,7 +170,7 @@ fn tick(context: &Context) -> Option<u64> {
     let mut jobs = jobs();
     jobs.retain(|job| job.client.strong_count() > 0);
     let Some(index) = jobs.iter().position(|job| matches!(job.state, State::Begun)) else {
-        // Those that are over wait for their clients, which may be gone by then.
+        // Finished jobs wait for their clients, which may be gone by then.
         return (!jobs.is_empty()).then(|| time_now() + RETRY_MS);
     };
     if context.must_wait() {
@@ -181,7 +181,7 @@ fn tick(context: &Context) -> Option<u64> {
         Ok(()) => INTERVAL_MS,
         Err(InUse) => RETRY_MS,
     };
-    jobs.push(job); // to the end of the turn; there is room where it was
+    jobs.push(job); // to the end of the queue, into the room that it left
     Some(time_now() + delay)
 }
 

@@ -28,7 +28,7 @@ pub static FILL_GUARD_CLOSINGS: Counter = Counter::new();
 /// error; a client would have got one.
 pub static REPLAYS_IGNORED: Counter = Counter::new();
 
-/// Replies of BF.CHANGES upon which a follower fetches the whole filter.
+/// Replies of BF.CHANGES after which a follower fetches the whole filter.
 pub static FETCHES_BY_FOLLOWERS: Counter = Counter::new();
 
 /// Counts `items` that a command looked up, of which it found `found`.

@@ -70,7 +70,7 @@ pub fn num_waiting() -> u64 {
     }
 }
 
-/// How long the next of them has been due, in milliseconds.
+/// How long the first filter to be swept has been due, in milliseconds.
 pub fn lag() -> u64 {
     let due = SWEEPS.next_due().filter(|_| Context::server_is_primary());
     due.map_or(0, |due| time_now().saturating_sub(due))
@@ -98,7 +98,7 @@ fn sweep_one(context: &Context, entry: &Due, now: u64, name: Argument<'_>, key: 
     };
     let Timetable { sweep, last_client_time, .. } = timetable;
     if !sweep.as_ref().is_some_and(|ticket| ticket.is(entry)) {
-        return; // another filter has come to this key, and waits by itself
+        return; // another filter has taken this key, and has its own ticket
     }
     let quiet = *last_client_time + window.slice();
     if quiet > now && *last_client_time <= now {

@@ -65,7 +65,7 @@ impl From<OpenError> for ReplyError {
     }
 }
 
-/// Those of `CMS.*`.
+/// The errors of `CMS.*`.
 pub mod cms {
     use super::ReplyError;
     use splitbloom_sketch::cms::{MergeError, RangeError, ShapeError};
@@ -109,7 +109,7 @@ pub mod cms {
         "CMS: items times depth must be at most 4194304, times one more than the slices in a \
          window",
     );
-    // The texts of filters with packed items.
+    // The texts that filters use for packed items.
     pub const SYNTAX: ReplyError = ReplyError("ERR syntax error");
     pub const BAD_WIDTH_OF_ITEMS: ReplyError = ReplyError("ERR bad width");
     pub const BAD_PACKING: ReplyError = ReplyError("ERR bad packing");
@@ -148,7 +148,7 @@ pub mod cms {
     }
 }
 
-/// Those of `TOPK.*`.
+/// The errors of `TOPK.*`.
 pub mod topk {
     use super::ReplyError;
     use splitbloom_sketch::topk::ShapeError;
@@ -210,7 +210,7 @@ pub mod topk {
     }
 }
 
-/// Those of `TDIGEST.*`.
+/// The errors of `TDIGEST.*`.
 pub mod tdigest {
     use super::ReplyError;
     use splitbloom_sketch::tdigest::AddError;
@@ -264,7 +264,7 @@ pub mod tdigest {
     }
 }
 
-/// Those of windows, as of filters with a window.
+/// The errors of windows, the same as for filters with a window.
 pub mod window {
     use super::ReplyError;
 

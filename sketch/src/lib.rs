@@ -1,6 +1,6 @@
 //! splitsketch: `CMS.*`, `TOPK.*` and `TDIGEST.*` for Redis and Valkey, on the sketches of
-//! `splitbloom_sketch`. It is a module of its own, so that who wants filters alone loads filters
-//! alone.
+//! `splitbloom_sketch`. It is a module of its own, so that users who want only filters need not
+//! load it.
 //!
 //! ```text
 //!   module        what happens when a server loads the module

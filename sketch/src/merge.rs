@@ -1,5 +1,5 @@
 //! What CMS.MERGE and TDIGEST.MERGE have in common. Their arguments are the destination, the number
-//! of sources, and these; then comes what each has of its own.
+//! of sources, the sources, and then the options of each command.
 
 use crate::errors::ReplyError;
 use crate::stored::{Family, Stored};
@@ -25,8 +25,8 @@ pub fn parse_number(
     usize::try_from(number).ok().filter(|number| *number > 0).ok_or(too_few)
 }
 
-/// Ends a merge: replicates and signals the `merged` destination, and replies. A key that is
-/// `missing` may be on another node.
+/// Ends a merge: replicates and signals the `merged` destination, and replies. A key that fails
+/// with `missing` may be on another node.
 pub fn end<S: Family>(
     context: &Context,
     arguments: Arguments<'_>,

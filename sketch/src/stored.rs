@@ -33,7 +33,7 @@ pub trait Family: Sketch + Send + Sync + 'static {
     /// The types of values in these encodings, in this order.
     fn natives() -> &'static [NativeType<Stored<Self>>];
 
-    /// Where those with a window wait for the end of a slice.
+    /// The queue in which sketches with a window wait for the end of a slice.
     fn queue() -> &'static Queue;
 
     /// Writes its fields, in the encoding version that the server writes.

@@ -20,8 +20,8 @@ pub struct Added {
     pub new: usize,
     /// The number of them that changed the filter, because they were new or renewed.
     pub changed: usize,
-    /// Whether clients may wait for what is new: some items are, in a filter that is followed or
-    /// that the command has created.
+    /// Whether clients may wait for new items: there are some, in a filter that is followed or that
+    /// the command has created.
     pub may_be_awaited: bool,
     pub refusal: Option<ReplyError>,
 }
@@ -81,7 +81,7 @@ pub fn add<'a, F: Creatable>(
 /// forgets.
 ///
 /// # Errors
-/// `WINDOW_MISSING` if it does not, and a time is given; as [`time_of`].
+/// `WINDOW_MISSING` if a time is given for a filter without a window; otherwise as [`time_of`].
 pub fn time_for(
     context: &Context,
     filter: &mut Filter,

@@ -51,8 +51,8 @@ pub fn reserve<F: Creatable>(
     let args = args.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     hide_seeds(context, &args, 2);
     let mut creation = F::parse(&args);
-    // EX is a word that RedisBloom ignores, as this module replicates none; SEED is one that this
-    // module always replicates, in newer versions with words that this one must not ignore.
+    // In a replay, EX comes from RedisBloom, which ignores it: this module never replicates EX.
+    // SEED comes from this module, newer versions of which may add words that must not be ignored.
     let is_ours = match &creation {
         Ok(creation) => F::expiry(creation).is_none(),
         Err(_) => args.iter().any(|word| word.eq_ignore_ascii_case(b"SEED")),
@@ -89,7 +89,7 @@ pub struct Opened<'a, F: Creatable> {
     expiry: Option<u64>,
 }
 
-/// Opens the filter `name`, or creates it from `creation` (`None`: an error).
+/// Opens the filter `name`, or creates it from `creation` (`None`: a missing key is an error).
 pub fn open_or_create<'a, F: Creatable>(
     context: &'a Context,
     name: Argument<'a>,
@@ -128,14 +128,14 @@ impl<'a, F: Creatable> Opened<'a, F> {
     }
 
     /// Adds items with `add`. If it refuses one because of a limit and the command is a replay,
-    /// calls it again for the rest, without a limit: a primary has accepted them. A RedisBloom, for
+    /// calls it again for the rest, without a limit: a primary has accepted them. RedisBloom, for
     /// example, has other false positives, so it may accept items for which this filter is full.
     ///
-    /// The server decides only then whether the command is a replay, because that takes a quarter
+    /// The server is asked only then whether the command is a replay, because that takes a quarter
     /// of the time of a BF.ADD: 0.13 of 0.64 µs on Redis 8.0.
     ///
     /// # Errors
-    /// The last that `add` returned.
+    /// The last error that `add` returned.
     pub fn add_within_limit(
         &mut self,
         mut add: impl FnMut(&mut Filter, SizeLimit) -> Result<(), AddError>,
@@ -164,12 +164,13 @@ impl<'a, F: Creatable> Opened<'a, F> {
         self.target.is_new()
     }
 
-    /// Whether the command as it came would expire at another time elsewhere.
+    /// Whether the command has an expiry, which would mean another time if replicated as it came.
     pub fn expires(&self) -> bool {
         self.expiry.is_some()
     }
 
-    /// The filter has changed. Replicates its creation if it is new, and lets it expire.
+    /// Declares that the filter has changed. Replicates the creation of a new one, and lets it
+    /// expire.
     pub fn settle(self) -> Change<'a, Stored<F>> {
         let mut change = self.target.settle();
         if change.is_new() {

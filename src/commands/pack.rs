@@ -95,7 +95,7 @@ fn add_packed<F: Creatable>(
     };
     if added.changed > 0 {
         let change = opened.settle();
-        drop(room); // for the server to take
+        drop(room); // leaves this memory to the server
         let replicated = match (time, &added.refusal) {
             (None, None) => change.replicate_verbatim(),
             _ => packed.replicate_first(change, name, time, added.answered),
@@ -123,7 +123,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     changed.refusal = end.err().map(ReplyError::of_deletion);
     if changed.changed > 0 {
         stats::ITEMS_DELETED.add(changed.changed as u64);
-        drop(room); // for the server to take
+        drop(room); // leaves this memory to the server
         let change = target.settle();
         let replicated = match changed.refusal {
             None => change.replicate_verbatim(),

@@ -21,10 +21,10 @@ use std::ffi::CStr;
 /// The index of the argument after the key.
 const FIRST: usize = 2;
 
-/// The number of items that any packing may have: those of 16 bytes that fill the default of
+/// The number of items that any packing may have: as many items of 16 bytes as fill the default of
 /// `bf.max-pack-bytes`. An item takes up to 0.3 µs, however short it is (docs/commands.md).
 const MAX_ITEMS: u64 = 1 << 20;
-/// The bytes of a larger limit for each further item.
+/// A larger `bf.max-pack-bytes` allows one more item for each of this many bytes.
 const BYTES_AN_ITEM: u64 = 16;
 
 const BITS: Parameter = Parameter::word(c"bits", c"BITS").optional();
@@ -57,7 +57,7 @@ impl<'a> Packed<'a> {
         let args = args.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;
         let parsed = parse(&args);
         if parsed.is_err() {
-            hide_seeds(context, &args, FIRST); // not an option here, but perhaps taken for one
+            hide_seeds(context, &args, FIRST); // SEED is no option here, but a client may think so
         }
         let words = parsed?;
         let limit = context.limit(&config::MAX_PACK_BYTES);

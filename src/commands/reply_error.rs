@@ -20,8 +20,8 @@ pub struct ReplyError {
 
 /// What the error means if the command has run before, on the primary or before the server stopped.
 ///
-/// A whole word, as all that a command returns for each item: a copy of a smaller field takes the
-/// bytes after it along, and then waits for them to be written (15 ns in BF.ADD).
+/// It takes a whole word, like everything that a command returns for each item: a copy of a smaller
+/// field also reads the bytes after it, and waits until they are written (15 ns in BF.ADD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 enum OnReplay {
@@ -41,8 +41,8 @@ impl ReplyError {
     /// As `ITEM_EXISTS`, for a load.
     pub const NO_PLACE_TO_LOAD: Self = error("ERR item exists");
     pub const NOT_FOUND: Self = error("ERR not found");
-    /// A lookup in a missing key, where the client or the setting makes that an error. The code is
-    /// no other's, so that a client can match it.
+    /// A lookup in a missing key, where the client or the setting makes that an error. No other
+    /// error has this code, so a client can match it.
     pub const NO_FILTER: Self = error("NOFILTER no such filter");
     /// As `NOT_FOUND`, for a deletion: RedisBloom has another text there.
     pub const NOTHING_TO_DELETE: Self = harmless("ERR Not found");

@@ -65,8 +65,9 @@ pub const BF_LOAD: Command<ReplyError> = Command {
     ..Command::CREATE
 };
 
-/// Replies with the next chunk, and with the iterator of the one after it; with null if the filter
-/// is not the one of the position given, and changed since then by adds that are still known.
+/// Replies with the next chunk, and with the iterator of the one after it. If a position is given,
+/// replies with null unless the filter is the one of that position, and has changed since then only
+/// by adds that are still known.
 fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NOT_NUMERIC)?;
     let position = match arguments.len() {
@@ -86,7 +87,7 @@ fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(
     let chunk = encode_chunk(stored.filter(), iterator);
     let (next, bytes) = match chunk.map_err(|_| ReplyError::NO_MEMORY_TO_DUMP)? {
         Some(Encoded { next, bytes }) => (next, bytes),
-        // It looks like the end, and what has been copied denies most of the items.
+        // An empty chunk would look like the end, and the copy would deny most of the items.
         None if iterator < END => return Err(ReplyError::NO_SUCH_CHUNK),
         None => (0, Vec::new()),
     };

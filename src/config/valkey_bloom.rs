@@ -38,7 +38,7 @@ static WITHOUT_EFFECT: [(&str, &str, &dyn Setting); 3] = [
     ("bf.bloom-defrag-enabled", "yes", &DEFRAGMENTATION),
 ];
 
-/// What the configuration file has set by names of valkey-bloom.
+/// The values that the configuration file sets under valkey-bloom's names.
 pub struct Given([Option<String>; 4]);
 
 /// Registers the settings that have a counterpart and sets them from the server's configuration

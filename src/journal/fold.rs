@@ -1,6 +1,6 @@
-//! Filters that are being folded, for BF.SHRINK. One of them has a journal, which ends when the
-//! filter changes otherwise than by adds; and what is added goes into the folded filter at once,
-//! since no journal holds an add of any size.
+//! Filters that are being folded, for BF.SHRINK. Each has a journal, which ends when the filter
+//! changes in another way than by adds. New items go into the folded filter at once, since one add
+//! may be too large for the journal.
 
 use super::waiting::Pulse;
 use super::{address, journals, NotFollowed};
@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A fold, or why it has failed.
 pub type Folded = Mutex<Result<Shrinking, AddError>>;
 
-/// A fold of a filter that goes on.
+/// A fold in progress.
 pub struct Fold {
     folded: Arc<Folded>,
-    /// The life of the filter's journal, which does not become idle.
+    /// The pulse of the filter's journal, which is not idle as long as this exists.
     _pulse: Arc<Pulse>,
 }
 
 fn locked(folded: &Folded) -> MutexGuard<'_, Result<Shrinking, AddError>> {
-    // A panic in a step ends it as an error of its command; one in an add, with the journal.
+    // A panic in a step becomes an error of its command; one in an add ends the journal.
     folded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -53,8 +53,8 @@ impl Fold {
         Ok(Self { folded, _pulse: journal.pulse.clone() })
     }
 
-    /// Whether `filter` is the one that is folded, and has changed by adds only, which are added to
-    /// this fold: a later one of the same filter takes its place.
+    /// Whether `filter` is the one being folded, and has changed only by adds, which went into this
+    /// fold. A later fold of the same filter takes its place.
     pub fn is_of(&self, filter: &Filter) -> bool {
         let journals = journals();
         let journal = journals.by_address.get(&address(filter));
@@ -67,7 +67,7 @@ impl Fold {
     }
 }
 
-/// What was folded in vain may be large: a client has gone, or the filter has changed.
+/// A fold that ends in vain may be large: its client has gone, or the filter has changed.
 impl Drop for Fold {
     fn drop(&mut self) {
         if let Ok(folded) = replace(&mut *self.folded(), Err(AddError::Full)) {

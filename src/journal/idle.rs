@@ -11,10 +11,10 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Weak;
 
-/// Journals visited when a client uses one: more than the one that this may begin, so that turns of
-/// journals that have ended do not pile up.
+/// Journals visited when a client uses one: more than the one that the client may begin, so that
+/// turns of ended journals do not pile up.
 pub const VISITS_OF_A_COMMAND: usize = 2;
-/// Journals visited by the timer, which takes some 50 µs, and the interval: as many as the default
+/// Journals visited by the timer in some 50 µs, and its interval: all journals that the default
 /// limits allow are visited in half a minute.
 const VISITS_OF_THE_TIMER: usize = 512;
 const INTERVAL_MS: u64 = 1_000;
@@ -22,8 +22,8 @@ const INTERVAL_MS: u64 = 1_000;
 static TIMER: Timer = Timer::new();
 
 impl Journals {
-    /// Visits the next `visits` journals, and ends those that are idle. Gives memory back that many
-    /// more journals needed.
+    /// Visits the next `visits` journals, and ends those that are idle. Frees memory that many more
+    /// journals needed before.
     pub fn visit(&mut self, visits: usize, now: u64) {
         self.end_idle(visits, now);
         if self.by_address.is_empty() {
@@ -51,12 +51,12 @@ impl Journals {
             if journal.is_some_and(|journal| journal.pulse.is_idle(now, time)) {
                 self.by_address.remove(&address);
             } else if journal.is_some() {
-                self.turns.push_back(turn); // where it was
+                self.turns.push_back(turn); // into the room that it left
                 continue;
             }
             let pulse = self.pulses.get(&id).and_then(Weak::upgrade);
             if pulse.is_none_or(|pulse| pulse.has_ended()) {
-                self.pulses.remove(&id); // it has not moved
+                self.pulses.remove(&id); // the journal has ended, not moved
             }
         }
     }
@@ -88,7 +88,7 @@ pub fn register() {
     TIMER.register(tick);
 }
 
-/// Sets the timer, as there is a journal now, which clients may wait for.
+/// Sets the timer, because there is a journal now, and clients may wait for it.
 pub fn visit_later(context: &Context, now: u64) {
     TIMER.set(now + INTERVAL_MS, context.thread());
 }

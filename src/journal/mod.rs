@@ -1,8 +1,8 @@
 //! What is new in filters that clients follow: for BF.CHANGES.
 //!
 //! A journal belongs to one filter on one node. It begins when a client asks for it, and ends with
-//! the filter, with a change that is no added item, or when it is idle. It is not saved,
-//! copied or replicated. A follower whose journal is gone fetches the filter again.
+//! the filter, with a change other than an add, or when it is idle. It is not saved, copied or
+//! replicated. A follower whose journal is gone fetches the filter again.
 //!
 //! ```text
 //!   recording   adds write in it             ring     the newest hashes
@@ -10,8 +10,8 @@
 //!   fold        BF.SHRINK follows, too
 //! ```
 //!
-//! Journals are known by the address of their filter, so that a filter that nobody follows takes no
-//! byte more, and a command on it costs one load ([`is_any`]).
+//! Journals are found by the address of their filter, so a filter that is not followed takes no
+//! byte more, and a command on it costs one load more ([`is_any`]).
 
 mod fold;
 mod idle;
@@ -48,25 +48,25 @@ const BYTES_OF_HASH: usize = 16;
 /// The number of journals.
 pub static COUNT: Counter = Counter::new();
 
-/// All journals. Held for a microsecond, by the server's thread or the one that frees values.
+/// All journals. Locked for a microsecond, by the server's thread or the one that frees values.
 static JOURNALS: LazyLock<Mutex<Journals>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Journals {
     by_address: HashMap<usize, Journal>,
-    /// Their lives by id, until their last turn.
+    /// Their pulses by id, until their last turn.
     pulses: HashMap<u64, Weak<Pulse>>,
-    /// Their turns to be visited: address and id. A turn whose journal has ended is passed over.
+    /// Queue of journals to visit: address and id. Entries of ended journals are skipped.
     turns: VecDeque<(usize, u64)>,
 }
 
 /// What is new in one filter.
 struct Journal {
-    /// Drawn by chance, so that no two nodes, and no two lives of a node, have the same.
+    /// Random, so that no two nodes, and no two runs of a node, have the same.
     id: u64,
     ring: Ring,
     pulse: Arc<Pulse>,
-    /// What new items are to be added to, if the filter is being folded.
+    /// The fold to which new items are added, if the filter is being folded.
     fold: Weak<Folded>,
 }
 
@@ -116,7 +116,7 @@ pub fn register() {
 }
 
 /// Whether any filter is followed. Cost: one load. (A filter is freed on another thread only after
-/// the server's own thread has passed it on, and with it what it knows of journals.)
+/// the server's own thread has passed it on, and with it the count of journals.)
 #[inline]
 fn is_any() -> bool {
     COUNT.get() > 0
@@ -137,7 +137,7 @@ pub fn bytes_of(filter: &Filter) -> u64 {
 }
 
 /// Ends the journal of `filter`, if it has one: the filter is freed, or changes in a way that no
-/// list of hashes can say.
+/// list of hashes can express.
 pub fn end(filter: &Filter) {
     if is_any() {
         let ended = journals().by_address.remove(&address(filter));
@@ -151,7 +151,7 @@ pub fn end_and_wake(context: &Context, filter: &Filter, key: Argument<'_>) {
     wake_all(context, key);
 }
 
-/// The filter has moved from address `from` to where it is now.
+/// Notes that the filter has moved from address `from` to where it is now.
 pub fn moved(filter: &Filter, from: usize) {
     if !is_any() {
         return;
@@ -168,7 +168,7 @@ pub struct Changes {
     pub position: Position,
     /// The hashes that it lacks; `None` if it must fetch the filter.
     pub hashes: Option<Vec<u8>>,
-    /// What it knows of the journal.
+    /// The journal, and how many of its hashes the follower knows.
     known: Awaited,
 }
 
@@ -236,8 +236,8 @@ pub fn changes(
     })
 }
 
-/// Whether `position` is one in the journal of `filter`, and nothing since then is gone: then the
-/// filter has changed by adds only. The journal is in use from now on.
+/// Whether `position` is one in the journal of `filter`, and no hash since then is gone: then the
+/// filter has changed by adds only. Counts as a use of the journal.
 pub fn goes_on_from(filter: &Filter, position: Position) -> bool {
     let journals = journals();
     let journal = journals.by_address.get(&address(filter));
@@ -269,11 +269,11 @@ impl Changes {
 
 /// Journals of several filters, which a client knows up to some positions.
 pub struct Several {
-    /// The places of those that have news, or have ended.
+    /// The indexes of the journals that have news, or have ended.
     pub news: Vec<u64>,
     /// Whether none has ended.
     pub are_known: bool,
-    /// Those that have not.
+    /// The journals that have not ended.
     awaited: Vec<Awaited>,
 }
 
@@ -316,7 +316,7 @@ impl Several {
 }
 
 impl Journals {
-    /// The journal of a position.
+    /// The journal of a position; `None` if it has ended.
     fn at(&self, Position { journal, hashes, .. }: Position) -> Option<Awaited> {
         let pulse = self.pulses.get(&journal)?.upgrade()?;
         if pulse.has_ended() {

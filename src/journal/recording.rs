@@ -10,18 +10,18 @@ use splitbloom_server::clock::time_of_command;
 use std::sync::Arc;
 
 /// An add to a filter that is followed. Its journal is taken out of the list of journals, and ends
-/// unless [`Recording::end`] puts it back: after a panic the filter may have items that have not
-/// been answered.
+/// unless [`Recording::end`] puts it back: after a panic the filter may have items whose hashes
+/// were not noted.
 pub struct Recording {
     address: usize,
     limits: Limits,
     journal: Journal,
-    /// The fold that goes on.
+    /// The fold in progress, if any.
     fold: Option<Arc<Folded>>,
     before: Before,
 }
 
-/// What a filter was before an add.
+/// The state of a filter before an add.
 struct Before {
     /// The number of hashes in its journal.
     hashes: u64,

@@ -13,15 +13,15 @@ use splitbloom_server::allocator::try_vec;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Hashes of a piece: 4 KiB, a class of sizes of every allocator, so that a filter that hardly
-/// changes takes no more.
+/// Hashes of a piece: 4 KiB, a size class of every allocator, so that the journal of a filter that
+/// hardly changes takes no more.
 pub const PIECE: usize = 256;
 const PIECE_BYTES: u64 = (PIECE * size_of::<ItemHash>()) as u64;
 
 /// Bytes of the pieces of all rings.
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// What rings may take.
+/// The limits on rings.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Hashes of one ring; at least one piece.
@@ -80,7 +80,7 @@ impl Ring {
         self.next
     }
 
-    /// How many of the last hashes before `number` are in the table; 0 if that one is ahead of the
+    /// How many of the last hashes before `number` are in the table; 0 if `number` is beyond the
     /// next.
     pub fn in_table(&self, number: u64) -> u64 {
         match number <= self.next {
@@ -93,15 +93,15 @@ impl Ring {
     /// first `in_sub_filter` in the sub-filter, the others in the table.
     pub fn divide(&mut self, new: u64, in_sub_filter: u64) {
         if in_sub_filter > 0 && self.in_table > 0 {
-            self.begin_anew(); // no filter does that: no position could say it
+            self.begin_anew(); // no filter does that, and no position could express it
         }
         self.in_table += new.saturating_sub(in_sub_filter);
     }
 
-    /// All hashes so far are gone, and whoever has not got them must fetch the filter.
+    /// Drops all hashes so far: followers that have not received them must fetch the filter.
     pub fn begin_anew(&mut self) {
         self.pieces.clear();
-        self.next += 1; // so that no position from before is the present one
+        self.next += 1; // so that no earlier position equals the present one
         self.in_table = 0;
     }
 
@@ -132,8 +132,8 @@ impl Ring {
         }
     }
 
-    /// An empty piece, with room for it: a new one or, at the limits, the oldest. More of the
-    /// oldest go if the limits have been lowered.
+    /// An empty piece, with room for it in `pieces`: a new one or, at the limits, the oldest one.
+    /// If the limits have been lowered, drops more of the oldest.
     fn new_piece(&mut self, limits: Limits) -> Option<Piece> {
         let most = limits.hashes / PIECE as u64;
         let mut oldest: Option<Piece> = None;
@@ -152,7 +152,7 @@ impl Ring {
         Some(piece)
     }
 
-    /// The hashes from `number` on; `None` if that one is gone, or ahead of the next.
+    /// The hashes from `number` on; `None` if hash `number` is gone, or beyond the next.
     pub fn since(&self, number: u64) -> Option<impl Iterator<Item = &ItemHash>> {
         let gone = number.checked_sub(self.first())?;
         if number > self.next {
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(add(4, 4), (4, [0; 5], None));
         assert_eq!(add(3, 1), (7, [0, 0, 0, 2, 2], Some(vec![hash(1), hash(2)])));
         assert_eq!(add(2, 0).1, [0, 0, 0, 2, 4]);
-        // None is in the sub-filter after one in the table.
+        // A hash in the sub-filter cannot follow one in the table.
         assert_eq!(add(2, 1), (12, [0, 0, 0, 0, 1], None));
         assert_eq!(add(1, 0).1, [0, 0, 0, 0, 2]);
     }

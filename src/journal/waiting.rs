@@ -1,8 +1,8 @@
-//! Clients that wait for what comes next in journals.
+//! Clients that wait for new hashes in journals.
 //!
 //! A client costs the server some 25 µs each time it gets news: the reply, and the next question.
-//! So a few get it at once, and more of them one after the other, by a timer: the one that has
-//! waited longest first. The longer they wait, the more news each gets at a time.
+//! So a few get news at once; more of them are served by a timer, the one that has waited longest
+//! first. The longer they wait, the more news each gets at a time.
 
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::blocking::Sleeper;
@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Clients that get news in a millisecond. They take a tenth of the server's time, whatever their
-/// number and that of new items, and hold up another client for 100 µs.
+/// Clients that get news in a millisecond. They take a tenth of the server's time, however many
+/// clients and new items there are, and delay another client by 100 µs.
 const TURNS_PER_MS: usize = 4;
 
 static TIMER: Timer = Timer::new();
@@ -29,9 +29,9 @@ static WAITERS: Mutex<Waiters> =
 struct Waiters {
     /// In the order of their numbers: the first has waited longest.
     in_order: VecDeque<Wanted>,
-    /// Whether some have waited for their turn since the timer has fired.
+    /// Whether some clients with news were left waiting when the timer last fired.
     is_crowded: bool,
-    /// The last one in which clients got news, and how many.
+    /// The last millisecond in which clients got news, and how many did.
     millisecond: u64,
     served: usize,
 }
@@ -51,7 +51,7 @@ pub struct Awaited {
     pub hashes: u64,
 }
 
-/// The life of a journal, which those who wait for it share with it.
+/// The state of a journal that it shares with the clients that wait for it.
 pub struct Pulse {
     /// When a client last used it, in milliseconds since 1970.
     last: AtomicU64,
@@ -66,17 +66,17 @@ impl Pulse {
         Arc::new(Self { last, hashes, has_ended: AtomicBool::new(false) })
     }
 
-    /// Someone asks at the time `now`.
+    /// Notes that a client uses the journal at the time `now`.
     pub fn beat(&self, now: u64) {
         self.last.store(now, Relaxed);
     }
 
-    /// The journal has this many hashes.
+    /// Notes that the journal has this many hashes.
     pub fn has(&self, hashes: u64) {
         self.hashes.store(hashes, Relaxed);
     }
 
-    /// The journal has ended.
+    /// Notes that the journal has ended.
     pub fn end(&self) {
         self.has_ended.store(true, Relaxed);
     }
@@ -124,7 +124,7 @@ impl Waiters {
         TURNS_PER_MS - self.served
     }
 
-    /// Those whose turn it is at the time `now`.
+    /// The clients whose turn it is at the time `now`.
     fn next(&mut self, now: u64) -> [Option<Sleeper>; TURNS_PER_MS] {
         let left = self.left(now);
         let mut due = self.due().map(|wanted| wanted.sleeper.clone());
@@ -174,7 +174,7 @@ impl Drop for Waiter {
         if let Some(Wanted { journals, .. }) = wanted {
             WAITING.fetch_sub(1, Relaxed);
             let now = time_now();
-            // They have been in use until now.
+            // The journals have been in use until now.
             journals.iter().for_each(|awaited| awaited.pulse.beat(now));
         }
     }
@@ -224,8 +224,8 @@ pub fn wake_few(context: &Context, key: Argument<'_>) {
     TIMER.set(now + 1, context.thread());
 }
 
-/// Runs the commands again that wait for `key`, whose filter has changed otherwise than by adds:
-/// its journal has ended, if it had one, and they must know. Cost: one load if none waits.
+/// Runs the commands that wait for `key` again: its filter has changed in another way than by adds,
+/// so its journal, if it had one, has ended. Cost: one load if none waits.
 pub fn wake_all(context: &Context, key: Argument<'_>) {
     if does_any_wait() {
         context.signal_ready(key);
@@ -240,9 +240,9 @@ fn tick(context: &Context) -> Option<u64> {
     waiters().is_crowded.then(|| now + 1)
 }
 
-/// Runs the commands again whose journal has ended. Most servers wake them when the key is replaced
-/// or deleted; Redis 7.0 does not when it loads a file, its own or a primary's. Called by a timer.
-/// Cost: some 20 ns for each client that waits, of which there are as many as the server lets in.
+/// Runs the commands that wait for an ended journal again. Most servers wake them when the key is
+/// replaced or deleted; Redis 7.0 does not when it loads a file, its own or a primary's. Called by
+/// a timer. Cost: some 20 ns for each client that waits, whose number only the server limits.
 pub fn wake_those_whose_journal_has_ended(context: &Context) {
     for Wanted { key, .. } in waiters().in_order.iter().filter(|wanted| wanted.is_over()) {
         if let Some(name) = context.go_to(key.database, &key.name) {

@@ -22,7 +22,7 @@ pub use stored::{Family, Stored};
 use splitbloom_filter::Filter;
 use splitbloom_server::clock::time_of_command;
 
-/// The time for lookups in `filter` if it forgets; else 0, as it needs none.
+/// The time for lookups in `filter` if it has a window; 0 otherwise.
 pub fn now_for(filter: &Filter) -> u64 {
     filter.window().map_or(0, |_| time_of_command())
 }

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 /// The encoding version of values that we save. A server stores ten bits of it. Other modules'
-/// types have the same names and the lower half of the versions.
+/// types have the same names, and use the lower half of the versions.
 pub const OURS: u32 = 512;
 
 /// Another module that writes values of a type.

@@ -114,7 +114,7 @@ impl<F: Family> Value for Stored<F> {
     }
 
     fn has_moved(&self, from: usize) {
-        // So `from` was the filter's address, too, by which its journal is known.
+        // So `from` was also the address of the filter, by which its journal is found.
         const { assert!(offset_of!(Self, filter) == 0) };
         journal::moved(&self.filter, from);
     }

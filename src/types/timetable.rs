@@ -17,8 +17,8 @@ pub struct Timetable {
     /// Its ticket among the filters whose lookups will change.
     pub change: Option<Ticket>,
     /// When a client last supplied the time of its items, in milliseconds since 1970. A sweep moves
-    /// the filter's time forward to the clock's, and it never runs back, so sweeping waits until a
-    /// history is loaded.
+    /// the filter's time forward to the clock's, and that time never runs back, so sweeping waits
+    /// while a client loads a history.
     pub last_client_time: u64,
 }
 
@@ -28,7 +28,7 @@ pub fn appointments(filter: &mut Filter, now: u64) -> impl Iterator<Item = Appoi
     let (sweep_due, change_due) = (filter.next_due(), filter.next_change(now).map(signal_of));
     let timetable = sweep_due.or(change_due).and_then(|_| filter.attachment::<Timetable>());
     timetable.into_iter().flat_map(move |Timetable { sweep, change, .. }| {
-        // What is overdue waits after the others that are.
+        // An overdue sweep waits after the other overdue ones.
         let sweep = sweep_due.map(|due| (&SWEEPS, sweep, due.max(now)));
         let change = change_due.map(|due| (&CHANGES, change, due));
         let visits = [sweep, change].into_iter().flatten();

@@ -28,7 +28,7 @@ pub(super) fn by_partition<I: AsRef<[u8]>>(items: &[I], partitions: Partitions) 
     groups.map(group).collect()
 }
 
-/// The answers in the order of the batch, from the replies to the groups.
+/// Returns the answers in the order of the batch, given the replies to the groups.
 pub(super) fn in_order(groups: &[Group<'_>], replies: Vec<Result<Value, Error>>) -> Vec<Answer> {
     let len = groups.iter().map(|group| group.places.len()).sum();
     let mut answers = vec![Err(Error::NotTried); len];

@@ -11,8 +11,8 @@ const LARGE: usize = 16 * 1024;
 
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
-/// Whether a connection was lost with something unconfirmed on it. No server can confirm that any
-/// more, so it stays reported until the caller sends something again.
+/// Whether a connection was lost before everything sent on it was confirmed. No server can confirm
+/// that any more, so the loss is reported until the caller sends something again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
     None,
@@ -50,7 +50,7 @@ impl Connections {
         self.nodes.keys().cloned().chain(self.seeds()).collect()
     }
 
-    /// Sends encoded commands to a node, in order; each after ASKING or not.
+    /// Sends encoded commands to a node, in order. `ASKING` precedes each whose flag is true.
     pub fn send_all<'a>(
         &mut self,
         address: &Address,
@@ -103,7 +103,7 @@ impl Connections {
         sent
     }
 
-    /// The next reply of a node, after that to `ASKING` if it was sent.
+    /// Receives the next reply of a node. If `is_asking`, first reads the reply to `ASKING`.
     pub fn receive(&mut self, address: &Address, is_asking: bool) -> RedisResult<Value> {
         let Some(node) = self.nodes.get_mut(address) else {
             return Err(io::Error::from(io::ErrorKind::NotConnected).into());
@@ -116,19 +116,19 @@ impl Connections {
         reply
     }
 
-    /// The reply to one command.
+    /// Sends one command and returns its reply.
     pub fn call(&mut self, address: &Address, packed: &[u8]) -> RedisResult<Value> {
         self.send(address, packed)?;
         self.receive(address, false)
     }
 
-    /// The same for a command that changes nothing, and so leaves nothing to confirm.
+    /// As [`Self::call`], for a command that changes nothing, so replicas need not confirm it.
     pub fn read(&mut self, address: &Address, packed: &[u8]) -> RedisResult<Value> {
         self.write(address, packed)?;
         self.receive(address, false)
     }
 
-    /// Closes a connection: replies still under way on it would be taken for later ones.
+    /// Closes a connection: replies still under way would be taken for those to later commands.
     pub fn close(&mut self, address: &Address) {
         let gone = self.nodes.remove(address);
         if gone.is_some_and(|node| node.is_unconfirmed) {
@@ -142,14 +142,14 @@ impl Connections {
         nodes.map(|(address, _)| address.clone()).collect()
     }
 
-    /// Notes that the replicas have what a node has.
+    /// Notes that the replicas have everything that this node has.
     pub fn confirm(&mut self, address: &Address) {
         if let Some(node) = self.nodes.get_mut(address) {
             node.is_unconfirmed = false;
         }
     }
 
-    /// Whether something was lost unconfirmed. Notes that it has been reported.
+    /// Returns whether a connection was lost unconfirmed, and notes that the caller knows.
     pub fn report_loss(&mut self) -> bool {
         let is_lost = self.loss != Loss::None;
         if is_lost {
@@ -158,7 +158,7 @@ impl Connections {
         is_lost
     }
 
-    /// Forgets a loss that was reported: something is sent again.
+    /// Forgets a loss that was reported, because the caller sends something again.
     pub fn forget_reported_loss(&mut self) {
         if self.loss == Loss::Reported {
             self.loss = Loss::None;

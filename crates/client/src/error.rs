@@ -18,7 +18,7 @@ pub enum Error {
     Refused(String),
     /// An earlier item of the same partition was refused, so the node did not try this one.
     NotTried,
-    /// No reply: in time, or at all. The command may or may not have been executed.
+    /// No reply came, or none in time. The command may or may not have been executed.
     Unreachable(RedisError),
     /// This process is a child of the one that had the follower, and has no copy of its own yet.
     Forked,
@@ -26,7 +26,7 @@ pub enum Error {
     Unexpected(String),
     /// The filter of this key was replaced, cleared, united or loaded while it was fetched.
     Replaced(Vec<u8>),
-    /// The filter of this key changes faster than it is followed: its journal holds too little.
+    /// The filter of this key changes faster than it can be followed: its journal is too small.
     Outpaced(Vec<u8>),
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Error {
             }
             Self::Refused(text) => write!(out, "{text}"),
             Self::NotTried => write!(out, "not tried: an earlier item was refused"),
-            // The system's text for it is that a resource is temporarily unavailable.
+            // The system's own text for a timeout is that a resource is temporarily unavailable.
             Self::Unreachable(error) if error.is_timeout() => write!(out, "no reply in time"),
             Self::Unreachable(error) => write!(out, "{error}"),
             Self::Forked => write!(out, "not followed since this process was forked"),

@@ -1,4 +1,4 @@
-//! A lock that a child of `fork` finds free, and its value whole.
+//! A lock that is free in a child of `fork`, with a consistent value.
 //!
 //! A child has one thread, the one that forked. A lock that another thread held at that moment
 //! stays held in the child for ever, and its value may be half changed. So each fork first acquires
@@ -61,8 +61,8 @@ fn take_shards(number: usize) -> io::Result<Shards> {
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// How many forks lie between the first process and this one. Another number than before means that
-/// this is a child, and has none of the threads that its parent had then.
+/// The number of forks between the first process and this one. If it differs from an earlier
+/// result, this is a child, which has none of the threads that its parent had then.
 #[inline]
 pub(crate) fn generation() -> u32 {
     GENERATION.load(Relaxed)
@@ -100,11 +100,11 @@ mod handlers {
         let all = || locks.all.iter().copied().flatten();
         let mut shards = Vec::new();
         if shards.try_reserve_exact(all().count()).is_err() {
-            return; // a fork as it is without this module
+            return; // fork without protection
         }
         shards.extend(all().map(|shard| shard.write().unwrap_or_else(PoisonError::into_inner)));
         let held = Held { _shards: shards, _locks: locks };
-        // A thread that is ending has no such place, and holds nothing.
+        // A thread that is ending has no thread-locals any more: then the locks are released here.
         let _ = HELD.try_with(|place| place.replace(Some(held)));
     }
 
@@ -125,7 +125,7 @@ mod handlers {
     }
 }
 
-/// A readers-writer lock that a child of `fork` finds free, and its value whole.
+/// A readers-writer lock that is free in a child of `fork`, with a consistent value.
 ///
 /// Readers on different threads acquire different ones of its `SHARDS` locks, so they do not wait
 /// for each other's cache line.
@@ -155,16 +155,16 @@ impl<T, const SHARDS: usize> ForkLock<T, SHARDS> {
     pub fn read<R>(&self, act: impl FnOnce(&T) -> R) -> R {
         let shard = &self.shards[own_shard::<SHARDS>()];
         let _guard = shard.read().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: a writer holds all shards, and this thread one. The reference ends before that.
+        // SAFETY: a writer holds all shards, this thread one. The reference ends before the guard.
         act(unsafe { &*self.value.get() })
     }
 
-    /// Calls `act` with the value, which no other thread has meanwhile.
+    /// Calls `act` with the value, to which no other thread has access meanwhile.
     pub fn write<R>(&self, act: impl FnOnce(&mut T) -> R) -> R {
         let lock = |shard: usize| self.shards[shard].write();
         let _guards: [_; SHARDS] =
             std::array::from_fn(|shard| lock(shard).unwrap_or_else(PoisonError::into_inner));
-        // SAFETY: this thread holds all shards. The reference ends before that.
+        // SAFETY: this thread holds all shards. The reference ends before the guard.
         act(unsafe { &mut *self.value.get() })
     }
 
@@ -175,26 +175,26 @@ impl<T, const SHARDS: usize> ForkLock<T, SHARDS> {
 }
 
 impl<T> ForkLock<T, 1> {
-    /// As [`Self::read`], or gives `act` back if another thread has the value or waits for it.
+    /// As [`Self::read`], but returns `act` if another thread has the value or waits for it.
     ///
     /// # Errors
     /// `act`, which was not called.
     pub fn try_read<R, F: FnOnce(&T) -> R>(&self, act: F) -> Result<R, F> {
         match self.shards[0].try_read() {
             Err(TryLockError::WouldBlock) => Err(act),
-            // SAFETY: a writer holds the shard, and this thread does. The reference ends before.
+            // SAFETY: this thread holds the shard for reading. The reference ends before the guard.
             _guard => Ok(act(unsafe { &*self.value.get() })),
         }
     }
 
-    /// As [`Self::write`], or gives `act` back if another thread has the value or waits for it.
+    /// As [`Self::write`], but returns `act` if another thread has the value or waits for it.
     ///
     /// # Errors
     /// `act`, which was not called.
     pub fn try_write<R, F: FnOnce(&mut T) -> R>(&self, act: F) -> Result<R, F> {
         match self.shards[0].try_write() {
             Err(TryLockError::WouldBlock) => Err(act),
-            // SAFETY: this thread holds the only shard. The reference ends before that.
+            // SAFETY: this thread holds the only shard. The reference ends before the guard.
             _guard => Ok(act(unsafe { &mut *self.value.get() })),
         }
     }

@@ -94,8 +94,8 @@ impl Keys<'_> {
 
 /// One filter in many keys.
 ///
-/// A server takes a key that does not exist for an empty filter. Here it is an error, because most
-/// likely its items were lost: of a lookup, and of an add, which does not create the key.
+/// To a server, a missing key is an empty filter. Here it is an error, because most likely its
+/// items were lost: lookups fail, and so do adds, which do not create the key.
 pub struct PartitionedFilter {
     link: Link,
     /// The key of each partition.
@@ -109,8 +109,8 @@ pub struct PartitionedFilter {
 }
 
 impl PartitionedFilter {
-    /// The filter of that name, in the cluster of these nodes, one of which must be reachable. It
-    /// need not exist yet.
+    /// The filter `name`, in the cluster of `nodes`, one of which must be reachable. It need not
+    /// exist yet.
     ///
     /// # Errors
     /// The name contains `{`, a filter of that name has more partitions, or no node replies.
@@ -130,8 +130,8 @@ impl PartitionedFilter {
         Ok(filter)
     }
 
-    /// The filter of these keys, whatever else there is: see [`Self::check`]. Settings other than
-    /// the address (login, TLS, protocol) are those of the first server.
+    /// The filter of `keys`, without a check that they exist: see [`Self::check`]. Settings other
+    /// than the address (login, TLS, protocol) are those of the first server.
     ///
     /// # Errors
     /// No server replies, or the first one refuses the login.
@@ -159,7 +159,7 @@ impl PartitionedFilter {
         self.partitions = keys.partitions();
     }
 
-    /// Checks that each of its keys exists, and that it has no more partitions than this.
+    /// Checks that each key exists, and that the stored filter has no more partitions than `self`.
     ///
     /// # Errors
     /// [`Error::Missing`] with all the keys that do not exist, [`Error::MorePartitions`], or the
@@ -169,7 +169,7 @@ impl PartitionedFilter {
         self.verify(keys.collect())
     }
 
-    /// Checks that these of its keys exist, and that the one above, if it is among them, does not.
+    /// Checks that `keys` exist, and that `above`, if it is among them, does not.
     fn verify(&mut self, keys: Vec<Vec<u8>>) -> Result<(), Error> {
         let requests = keys.iter().map(|key| on(key, &command("EXISTS", key)));
         let replies = self.link.ask(Retry::Yes, requests.collect());
@@ -197,14 +197,14 @@ impl PartitionedFilter {
         &self.keys
     }
 
-    /// The filter, which exists: if a single key is missing from now on, its items were lost.
+    /// Declares that the filter exists: from now on, a missing key means that its items were lost.
     #[must_use]
     pub fn known_to_exist(mut self) -> Self {
         self.must_exist = true;
         self
     }
 
-    /// Whether it has the keys of partitions, of which there may be only one.
+    /// Whether its keys are those of partitions; there may be only one partition.
     pub fn is_partitioned(&self) -> bool {
         self.is_partitioned
     }
@@ -334,8 +334,8 @@ impl PartitionedFilter {
         self.link.ask(retry, requests.collect())
     }
 
-    /// What each partition returns for the commands of a transaction on its key, in order. The
-    /// partition executes them together, or none of them if one is refused before.
+    /// The replies of each partition to the commands of a transaction on its key, in order. The
+    /// partition executes all of them together, or none if it refuses to queue one.
     ///
     /// # Errors
     /// The first refusal among the commands of a partition. Those after it may have been executed.
@@ -357,16 +357,16 @@ impl PartitionedFilter {
     }
 }
 
-/// What a server says of a key that must exist and does not.
+/// The server's error for a key that must exist and does not.
 const NOT_FOUND: &str = "ERR not found";
 
-/// The questions whether keys exist. They go after the lookups: a node answers in order, so a key
-/// that exists then was there for the lookup.
+/// An EXISTS for each key. They are sent after lookups: a node replies in order, so a key that
+/// exists then also existed for the lookup.
 fn existence(keys: &[Vec<u8>]) -> impl Iterator<Item = Request> + '_ {
     keys.iter().map(|key| on(key, &command("EXISTS", key)))
 }
 
-/// Whether a key exists, from the reply to that question.
+/// Checks that a key exists, given the reply to its EXISTS.
 fn must_exist(key: &[u8], exists: Result<Value, Error>) -> Result<(), Error> {
     match answer(&exists?)? {
         true => Ok(()),
@@ -374,7 +374,7 @@ fn must_exist(key: &[u8], exists: Result<Value, Error>) -> Result<(), Error> {
     }
 }
 
-/// The replies in that to EXEC.
+/// The replies of the commands, taken from the reply to EXEC.
 fn executed(reply: Value) -> Result<Vec<Value>, Error> {
     let Value::Array(replies) = reply else {
         return Err(Error::Unexpected(format!("{reply:?}")));

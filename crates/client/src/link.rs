@@ -1,4 +1,4 @@
-//! The way of a command to the node that has its key.
+//! Routes each command to the node that has its key.
 //!
 //! redis-rs has a client for clusters, but its pipelines do not follow redirects, lose an array
 //! that contains an error, and do not tell which connection a command used, which `WAIT` must know.
@@ -22,41 +22,41 @@ use std::mem::take;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The end of a period that begins now. One without an end is taken for ten years.
+/// The end of a `period` that begins now. A longer one than ten years counts as ten years.
 pub(super) fn deadline(period: Duration) -> Instant {
     const LONGEST: Duration = Duration::from_secs(315_360_000);
     Instant::now() + period.min(LONGEST)
 }
 
-/// The longest pause before a retry. One as long as any other could for ever fall into step with a
-/// slot that moves all the time.
+/// The longest pause before a retry. Pauses are random: equal ones could stay in step for ever with
+/// a slot that keeps moving.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Redirects followed without a pause: one if the slot has moved, another if it is moving again.
 /// After more, the nodes disagree.
 const REDIRECTS: u32 = 2;
 
-/// How often a reply that is in doubt is not believed.
+/// The number of rounds in which doubtful replies are not accepted.
 const DOUBTS: u32 = 2;
 
 /// A command or a transaction, encoded for the wire, and the slot of its keys.
 pub(super) struct Request {
     pub slot: u16,
     pub packed: Vec<u8>,
-    /// One; of a transaction also those to MULTI and to each command that it queues.
+    /// 1; for a transaction, also the replies to MULTI and to each queued command.
     pub replies: usize,
 }
 
 /// Whether a command may be sent again if it is not known whether it was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// It may.
+    /// The command may be sent again.
     Yes,
-    /// It is sent once.
+    /// An error is returned instead.
     No,
 }
 
-/// What the servers are to each other.
+/// How the servers are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// The first server has all keys. A redirect is an error, and so is READONLY, which does not
@@ -74,7 +74,7 @@ enum Next {
     Asking(Address),
 }
 
-/// A request of those that were sent together.
+/// One of the requests that were sent together.
 struct Place {
     index: usize,
     /// Whether it comes after `ASKING`.
@@ -84,7 +84,7 @@ struct Place {
 
 /// Requests that are under way.
 struct Round {
-    /// What is known already of those that could not be sent.
+    /// The outcome of the requests that could not be sent.
     failed: Vec<(usize, Meaning)>,
     /// The others, in the order in which each node replies to them.
     sent: Vec<(Address, Vec<Place>)>,
@@ -99,9 +99,9 @@ pub(super) struct Sent {
 /// What a reply means.
 enum Meaning {
     Final(Result<Value, Error>),
-    /// A reply after `ASKING` of a node that may not have the key. Such a node executes a command
-    /// on a key that it has not got yet: the slot may have moved away since the redirect, and be on
-    /// its way back.
+    /// A reply after `ASKING` from a node that may lack the key. Such a node executes a command on
+    /// a key that it has not received yet: the slot may have moved away since the redirect, and be
+    /// on its way back.
     Doubtful(Result<Value, Error>),
     Redirect(Next),
     /// Not executed: the cluster is in a failover, or a node is still loading or cannot be reached.
@@ -130,7 +130,7 @@ impl Link {
         Self::with(seeds, topology, timeouts, None)
     }
 
-    /// The same, with other timeouts, and a name for its connections.
+    /// As [`Self::new`], with other timeouts, and a name for its connections.
     pub fn with(
         seeds: Vec<ConnectionInfo>,
         topology: Topology,
@@ -232,7 +232,7 @@ impl Link {
                 redirects = 0;
                 // If no node replies, the next round finds that out again.
                 let _ = self.look_up_owners();
-                // An ASK holds at once or not at all.
+                // An ASK redirect is only valid at once.
                 open.iter_mut().for_each(|(_, next)| *next = Next::Owner);
             }
             round = self.send_round(&requests, open);
@@ -303,7 +303,7 @@ impl Link {
     }
 
     /// The reply to a request. A transaction is not executed if the server refuses to queue one of
-    /// its commands: then the first refusal is the reply, and otherwise that to EXEC.
+    /// its commands: then the reply is the first refusal, otherwise it is the one to EXEC.
     fn reply(&mut self, place: &Place, from: &Address) -> RedisResult<Value> {
         let (mut refusal, mut is_asking) = (None, place.is_asking);
         for _ in 1..place.replies {
@@ -388,7 +388,7 @@ impl Link {
     }
 }
 
-/// Whether a node may reply this to a request of so many `replies` because it lacks the key.
+/// Whether `reply`, to a request with `replies` replies, may mean that the node lacks the key.
 fn may_lack_its_key(reply: &Result<Value, Error>, replies: usize) -> bool {
     match reply {
         Ok(Value::Nil | Value::Int(0)) => true,
@@ -397,8 +397,8 @@ fn may_lack_its_key(reply: &Result<Value, Error>, replies: usize) -> bool {
     }
 }
 
-/// Whether nothing of a request of so many `replies` was executed: it was refused, or the first
-/// command of a transaction, without which the others have nothing to act on.
+/// Whether nothing was executed of a request with `replies` replies: it was refused, or the first
+/// command of its transaction was, without which the others have nothing to act on.
 fn is_refused(reply: &Result<Value, Error>, replies: usize) -> bool {
     match reply {
         Err(_) => true,

@@ -17,12 +17,12 @@ pub(super) struct Timeouts {
 }
 
 impl Timeouts {
-    /// Of a node of many. Data centres reply within a millisecond, and a node that is gone may
+    /// For one of many nodes. Data centres reply within a millisecond, and a node that is gone may
     /// never reply; but a single command may keep one busy: migrating a partition of 64 MB takes up
     /// to a second (docs/cluster.md).
     pub const OF_NODE: Self =
         Self { connection: Duration::from_secs(1), response: Duration::from_secs(5) };
-    /// Of a single server, which has no replacement; it may be on another continent, behind TLS.
+    /// For a single server, which has no replacement; it may be on another continent, behind TLS.
     pub const OF_ONLY_SERVER: Self =
         Self { connection: Duration::from_secs(5), response: PATIENCE };
 }
@@ -69,7 +69,7 @@ impl Address {
     /// The settings to connect to this node, given those of another node of the cluster.
     pub fn like(&self, other: &ConnectionInfo) -> ConnectionInfo {
         if *self == Self::of(other) {
-            return other.clone(); // which may be a socket of this machine
+            return other.clone(); // the address may be a Unix socket
         }
         let (host, port) = (self.0 .0.clone(), self.0 .1);
         let address = match other.addr().clone() {

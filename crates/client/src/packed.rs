@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 pub enum Family {
     /// BF.*: items are added and looked up.
     Bloom,
-    /// CF.*: they are counted, and removed as well.
+    /// CF.*: items are counted, and can be removed.
     Counting,
 }
 
@@ -46,7 +46,7 @@ impl From<StoredType> for Family {
 }
 
 impl Family {
-    /// The name of its command with this ending: `BF.` or `CF.` and that.
+    /// The name of its command: `BF.` or `CF.`, and `ending`.
     pub fn command(self, ending: &str) -> String {
         match self {
             Self::Bloom => format!("BF.{ending}"),
@@ -68,7 +68,7 @@ pub enum Wording {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Changes {
-    /// How many there were.
+    /// The number of items in the batch.
     pub items: u64,
     /// How many were new, or were removed.
     pub changed: u64,
@@ -80,8 +80,8 @@ pub struct Changes {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The leading items that have all been carried out. Later ones may have been as well. Of a
-    /// filter with more than one partition it is 0.
+    /// The number of items at the start of the batch that were all carried out. Later ones may have
+    /// been, too. It is 0 for a filter with more than one partition.
     pub before: u64,
     /// What was refused.
     pub error: Error,
@@ -99,7 +99,7 @@ pub(super) struct Piece<'a> {
 #[derive(Debug, PartialEq)]
 pub(super) struct Pieces<'a> {
     pub all: Vec<Piece<'a>>,
-    /// The piece of each item, unless they follow one another.
+    /// The piece of each item; `None` if the pieces hold the items in order.
     piece_of: Option<Vec<u32>>,
 }
 
@@ -110,8 +110,7 @@ impl Piece<'_> {
     }
 }
 
-/// How a batch was cut: what it takes to tell from the replies to its pieces what became of its
-/// items.
+/// How a batch was cut, which is needed to interpret the replies to its pieces.
 #[derive(Debug)]
 pub(super) struct Cut {
     /// The items of each piece.
@@ -133,7 +132,7 @@ impl<'a> Pieces<'a> {
         Self { all, piece_of: None }
     }
 
-    /// The pieces of a batch for many partitions; `of` knows the partition of an item.
+    /// The pieces of a batch for many partitions; `of` returns the partition of an item.
     pub fn by_partition(layout: Layout, mut items: &[u8], of: impl Fn(&[u8]) -> u16) -> Self {
         let mut all: Vec<Piece<'_>> = Vec::new();
         // The last piece of each partition.
@@ -174,7 +173,7 @@ impl<'a> Pieces<'a> {
         self.all.iter().map(|piece| piece.partition).collect()
     }
 
-    /// What it takes to read the replies, with those to the questions whether keys exist.
+    /// How to read the replies to the pieces, and to an EXISTS for each key of `must_exist`.
     pub fn cut(self, must_exist: Vec<Vec<u8>>) -> Cut {
         Cut {
             lens: self.all.iter().map(|piece| piece.len).collect(),
@@ -185,13 +184,13 @@ impl<'a> Pieces<'a> {
 }
 
 impl Cut {
-    /// Whether the keys exist that must, from the replies to that question.
+    /// Checks that the keys of `must_exist` exist, given the replies to EXISTS.
     fn check(&self, replies: Vec<Result<Value, Error>>) -> Result<(), Error> {
         let mut questions = self.must_exist.iter().zip(replies);
         questions.try_for_each(|(key, reply)| must_exist(key, reply))
     }
 
-    /// What became of the items, from the replies to the questions whether keys exist, and to the
+    /// What became of the items, given the replies: first those to EXISTS, then those to the
     /// pieces.
     pub fn changes(&self, mut replies: Vec<Result<Value, Error>>) -> Changes {
         let items = self.lens.iter().sum::<usize>() as u64;
@@ -222,14 +221,14 @@ impl Cut {
         changes
     }
 
-    /// Whether each item is present, in the order of the batch, from the replies to the pieces, and
-    /// to the questions whether keys exist.
+    /// Whether each item is present, in the order of the batch, given the replies: first those to
+    /// the pieces, then those to EXISTS.
     pub fn answers(
         &self,
         wording: Wording,
         mut replies: Vec<Result<Value, Error>>,
     ) -> Result<Vec<bool>, Error> {
-        // First, as lookups in a key that does not exist may be refused.
+        // Checked first, because lookups in a missing key may be refused.
         self.check(replies.split_off(self.lens.len()))?;
         let mut of_pieces = Vec::with_capacity(self.lens.len());
         for (len, reply) in self.lens.iter().zip(replies) {

@@ -53,7 +53,7 @@ impl Connections {
         }
     }
 
-    /// Whether a node is a primary with slots of its own, or no node of a cluster. One that is not
+    /// Whether a node is a primary with slots of its own, or is not in a cluster. Any other node
     /// may never get enough replicas, and what was sent to it now belongs to another node, or to
     /// none.
     fn is_still_an_owner(&mut self, address: &Address) -> bool {

@@ -1,12 +1,12 @@
-//! What the owner of a value keeps with it: a value of a type that only the owner knows.
+//! A value that the owner of another attaches to it, of a type that only the owner knows.
 
 use crate::alloc::try_boxed_one;
 use std::alloc::Layout;
 use std::any::Any;
 use std::fmt;
 
-/// At most one value, which is no part of what holds it: all attachments are equal, and copies of
-/// the holder begin without.
+/// At most one value, which is not part of its holder: all attachments compare equal, and a copy of
+/// the holder begins without one.
 #[derive(Default)]
 pub struct Attachment(Option<Box<dyn Any + Send + Sync>>);
 

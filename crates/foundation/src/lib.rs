@@ -31,7 +31,7 @@ pub mod shared;
 pub mod slot;
 pub mod span;
 
-/// What `shared` counts owners with. `fuzz/threads` compiles `shared` with another one.
+/// The atomic type that `shared` counts owners with. `fuzz/threads` compiles `shared` with another.
 mod atomic {
     pub use std::sync::atomic::{AtomicUsize, Ordering};
 }

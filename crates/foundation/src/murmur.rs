@@ -53,8 +53,8 @@ fn with_avx2<const N: usize>(bytes: &[u8], seed_of: impl Fn(u32) -> u32) -> [u32
 }
 
 /// MurmurHash2 of 32 bits under each of `seeds`. Each word of the bytes is read and mixed once, and
-/// the hashes, which do not depend on each other, are computed side by side: seven of ten bytes
-/// take as long as two that are computed one after the other.
+/// the hashes, which do not depend on each other, are computed side by side: seven hashes of ten
+/// bytes take as long as two computed one after the other.
 #[inline(always)]
 fn side_by_side<const N: usize>(bytes: &[u8], seeds: [u32; N]) -> [u32; N] {
     const M: u32 = 0x5bd1_e995;
@@ -88,8 +88,8 @@ fn little_endian(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// SMHasher's verification value: the hash of the hashes of 0 to 255 bytes `0, 1, 2, …`, each
-    /// under 256 less its length, low half.
+    /// SMHasher's verification value: the low 32 bits of the hash of the hashes of the first 0 to
+    /// 255 bytes of `0, 1, 2, …`, each with the seed `256 - len`.
     fn verification<const N: usize>(hash: impl Fn(&[u8], u32) -> [u8; N]) -> u32 {
         let key: Vec<u8> = (0..=255).collect();
         let hashes: Vec<u8> =

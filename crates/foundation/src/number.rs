@@ -26,7 +26,7 @@ impl NumberError {
 /// sign, space, decimal point or leading zero. Cost: some 5 ns. (`str::parse` takes three times as
 /// long, and commands that count have an increment for each item.)
 pub fn parse_integer(word: &[u8]) -> Option<i64> {
-    /// Digits of the largest number: any number of them fits 64 bits without a sign.
+    /// The number of digits of the largest integer: any 19 digits fit 64 bits without a sign.
     const MOST_DIGITS: usize = 19;
     let (is_negative, digits) = match word {
         [digit @ b'0'..=b'9'] => return Some(i64::from(*digit - b'0')), // most increments
@@ -81,8 +81,8 @@ pub fn parse_double(word: &[u8]) -> Option<f64> {
     is_sound.then_some(value)
 }
 
-/// Parses a number as C's `strtod` does, with which servers read them: decimal, hexadecimal, or
-/// infinite. `None` for `nan`.
+/// Parses a number as C's `strtod` does, which servers use: decimal, hexadecimal, or infinite.
+/// `None` for `nan`.
 fn parse_real(word: &[u8]) -> Option<f64> {
     let (is_negative, digits) = match word {
         [b'-', digits @ ..] => (true, digits),
@@ -96,8 +96,8 @@ fn parse_real(word: &[u8]) -> Option<f64> {
     (!value.is_nan()).then_some(value)
 }
 
-/// The largest exponent that is distinguished from larger ones. A double has some 1 100; the rest
-/// is for zeros before a digit.
+/// Larger exponents count as this one. Those of doubles reach some 1 100; the rest allows for zeros
+/// before the first digit.
 const MOST_EXPONENT: i64 = 1_000_000;
 
 /// Parses what follows `0x`, as in `1.8p3`, which is 12. `None` if it is malformed, too large, or
@@ -128,7 +128,7 @@ fn parse_hexadecimal(word: &[u8]) -> Option<f64> {
     (value.is_finite() && (value != 0.0 || mantissa == 0)).then_some(value)
 }
 
-/// Parses decimal digits, optionally after a sign. Beyond [`MOST_EXPONENT`] they are that.
+/// Parses decimal digits, optionally after a sign. More than [`MOST_EXPONENT`] counts as that.
 fn parse_exponent(word: &[u8]) -> Option<i64> {
     let (sign, digits) = match word {
         [b'-', digits @ ..] => (-1, digits),
@@ -141,8 +141,8 @@ fn parse_exponent(word: &[u8]) -> Option<i64> {
     (!digits.is_empty()).then_some(sign * exponent)
 }
 
-/// The double closest to `mantissa` · 2^`exponent`, with an even last bit if two are. (`mantissa as
-/// f64` times a power would be rounded twice if the result has fewer than 53 bits.)
+/// The double closest to `mantissa` · 2^`exponent`, with an even last bit if two are equally close.
+/// (`mantissa as f64` times a power would be rounded twice if the result has fewer than 53 bits.)
 fn scaled(mantissa: u64, exponent: i64) -> f64 {
     if mantissa == 0 {
         return 0.0;
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// What a Redis server with RedisBloom made of each.
+    /// The values are what a Redis server with RedisBloom read.
     #[test]
     fn hexadecimal_doubles_are_those_of_servers() {
         for (word, value) in [

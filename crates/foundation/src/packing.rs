@@ -40,7 +40,7 @@ impl Layout {
         }
     }
 
-    /// Counts the items; `None` if the bytes hold none, or anything else.
+    /// Counts the items; `None` if there are none, or if bytes belong to no item.
     fn count(self, bytes: &[u8]) -> Option<usize> {
         let last = bytes.last()?;
         match self {
@@ -77,7 +77,7 @@ impl<'a> Packing<'a> {
     /// prefixes of prefixed items.
     ///
     /// # Errors
-    /// `BadPacking` if there is no item, or bytes that belong to none.
+    /// `BadPacking` if there is no item, or if bytes belong to no item.
     pub fn new(layout: Layout, bytes: &'a [u8]) -> Result<Self, PackingError> {
         let items = layout.count(bytes).ok_or(PackingError::BadPacking)?;
         Ok(Self { layout, bytes, items })
@@ -194,7 +194,7 @@ pub fn parse_layout<'w, 'a>(words: &'w [&'a [u8]]) -> Result<LayoutAndItems<'w, 
     Ok((layout, items, rest))
 }
 
-/// Parses a width. One that no packing has, such as 0, is refused when the items are checked.
+/// Parses a width. One that no packing can have, such as 0, is refused when the items are checked.
 fn parse_width(word: &[u8]) -> Result<usize, PackingError> {
     let width = parse_integer(word).ok_or(PackingError::BadWidth)?;
     usize::try_from(width).map_err(|_| PackingError::BadPacking)

@@ -1,7 +1,7 @@
 //! Prefetches: hints that a cache line is needed soon, so that the misses of many items overlap.
 
 /// Prefetches the cache line in which `value` begins; does nothing on architectures other than
-/// these.
+/// x86-64 and AArch64.
 #[inline]
 pub fn prefetch<T>(value: &T) {
     prefetch_at(std::ptr::from_ref(value));

@@ -1,12 +1,12 @@
 //! A segment: one allocation of zeroed memory, in cache lines.
 //!
-//! It is requested as zeroed memory, which fresh memory is already, so that an item touches one
-//! page of it. Clearing 64 KiB of fresh memory takes 35 µs, for which each of the first items would
-//! wait.
+//! It is requested as zeroed memory, which fresh memory already is, so that an item touches one
+//! page of it. Clearing 64 KiB of fresh memory takes 35 µs, which would delay each of the first
+//! items.
 //!
-//! A copy is written wholly, so its pages are requested first: memory fresh from the system arrives
-//! page by page, with a fault at the first write to each: 1.7 GB/s on the machine of
-//! docs/performance.md. One request for 64 KiB reaches 2.3 GB/s.
+//! A copy is written as a whole, so all its pages are requested first. Otherwise each page of fresh
+//! memory costs a fault at the first write: 1.7 GB/s on the machine of docs/performance.md, where
+//! one request for 64 KiB reaches 2.3 GB/s.
 
 use crate::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
 use std::alloc::{alloc_zeroed, Layout};

@@ -7,8 +7,8 @@ use std::alloc::Layout;
 use std::ops::Deref;
 use std::ptr::{slice_from_raw_parts_mut, NonNull};
 
-/// The most owners, as of an `Arc`: threads that are between adding one and aborting do not reach
-/// twice as many.
+/// The maximum number of owners, as for `Arc`: threads that are between adding an owner and
+/// aborting do not reach twice that number.
 const MAX_OWNERS: usize = isize::MAX as usize;
 
 /// One owner of a value.

@@ -50,11 +50,11 @@ impl<T> Slot<T> {
         was_shared && !self.is_shared()
     }
 
-    /// Takes sole ownership of a shared part: of what `copy` returns, if the other owner still
-    /// exists. Returns whether it was shared.
+    /// Makes a shared part the slot's own, or replaces it with what `copy` returns if the other
+    /// owner still exists. Returns whether it was shared.
     ///
     /// # Errors
-    /// That of `copy`, and nothing has changed.
+    /// The error of `copy`; then nothing has changed.
     pub fn own<E>(&mut self, copy: impl FnOnce(&T) -> Result<T, E>) -> Result<bool, E> {
         let was_shared = self.is_shared();
         self.reclaim();

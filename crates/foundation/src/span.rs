@@ -1,8 +1,8 @@
 //! Lengths of time in slices: how long something is remembered, and in which steps it is forgotten.
 //!
-//! Time is divided into slices, counted from 1970, of which a span has `n`. Remembered are the
-//! current slice and the `n` before it: what comes at any moment is remembered for at least the
-//! span, and for one slice longer at most.
+//! Time is divided into slices, counted from 1970, of which a span has `n`. The current slice and
+//! the `n` before it are remembered, so an item is remembered for at least the span, and for one
+//! slice longer at most.
 
 /// The longest span: ten years of 365 days, in seconds.
 pub const MAX_WINDOW_SECONDS: u32 = 315_360_000;
@@ -12,7 +12,7 @@ pub const MIN_SLICES: u8 = 2;
 pub const MAX_SLICES: u8 = 14;
 /// Default number of slices: an item is kept at most an eighth longer than the span.
 pub const DEFAULT_SLICES: u8 = 8;
-/// The latest time, in milliseconds since 1970: clients whose numbers are doubles keep it.
+/// The latest time, in milliseconds since 1970: clients that use doubles represent it exactly.
 pub const MAX_TIME: u64 = (1 << 53) - 1;
 
 /// A length of time in slices.
@@ -81,7 +81,7 @@ mod tests {
                 let start = span.start_of(slice);
                 assert_eq!(span.slice_of(start), slice);
                 assert!(start == 0 || span.slice_of(start - 1) + 1 == slice);
-                // A span after, it is one of those remembered, and a slice later no more.
+                // A span later, the slice is still remembered; one more slice later it is not.
                 let next = span.start_of(slice + 1);
                 let end = start + u64::from(seconds) * 1_000;
                 assert!(span.oldest(span.slice_of(end)) <= slice);

@@ -41,7 +41,7 @@ static ALLOCATOR: ServerAllocator = ServerAllocator;
 /// Bytes that the module has allocated and not freed.
 static BYTES_HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The alignment that every malloc of a server guarantees. One that keeps the size in the word
+/// The alignment that every malloc of a server guarantees. A malloc that keeps the size in the word
 /// before the block guarantees no more.
 const PLAIN_ALIGNMENT: usize = 8;
 /// The largest alignment left to jemalloc. The module needs no more than a cache line.
@@ -194,12 +194,12 @@ unsafe impl GlobalAlloc for ServerAllocator {
     }
 }
 
-/// Whether a block that grows may have to be refused: then it gets a new block, which can be freed.
+/// Whether growing a block may have to be refused: then it gets a new block, which can be freed.
 fn grows_too_much(layout: Layout, new_size: usize) -> bool {
     new_size > layout.size() && ration::may_end(new_size - layout.size())
 }
 
-/// Counts a new block, and returns it; null if the running command must not have it.
+/// Counts a new block and returns it; null if the running command may not allocate so much.
 ///
 /// # Safety
 /// The block is null, or came from `ServerAllocator` with this layout.
@@ -390,7 +390,7 @@ mod tests {
         }
     }
 
-    /// More than any test takes meanwhile, and it is never written to.
+    /// More bytes than any other test allocates meanwhile. Never written to.
     const HUGE: usize = 1 << 45;
 
     extern "C" fn agrees(block: *mut c_void, _bytes: usize) -> *mut c_void {

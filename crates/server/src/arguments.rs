@@ -31,7 +31,7 @@ impl<'a> Arguments<'a> {
     /// No arguments.
     pub const NONE: Self = Self { argv: null(), len: 0, _strings: PhantomData };
 
-    /// These arguments.
+    /// The arguments in `these`.
     pub fn of(these: &'a [Argument<'_>]) -> Self {
         // An argument is its pointer.
         Self { argv: these.as_ptr().cast(), len: these.len(), _strings: PhantomData }
@@ -67,7 +67,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// All of them.
+    /// All arguments, the name included.
     pub fn all(&self) -> impl ExactSizeIterator<Item = Argument<'a>> {
         let arguments = *self;
         (0..self.len).map(move |index| arguments.at(index))
@@ -122,7 +122,7 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// A string of the server that is the module's to free, on drop.
+/// A string of the server that the module owns, and frees on drop.
 #[repr(transparent)]
 pub struct OwnedString(NonNull<raw::RedisModuleString>);
 

@@ -7,12 +7,12 @@
 //!                           ├─ wake ─► run again ─ reply, or null ─────────────► unblocked
 //!                           └─ timeout, CLIENT UNBLOCK ─► null, or the server's error
 //! ```
-//! `signal_ready` is for all clients that wait for a key, `wake` for one. After a timeout, too, a
-//! command runs again if it wants ([`Sleeper::runs_at_end`]).
+//! `signal_ready` wakes all clients that wait for a key, `wake` one client. A command also runs
+//! again after its timeout if it has requested that ([`Sleeper::runs_at_end`]).
 //!
 //! The server keeps the arguments of a blocked client, so a command is run again from them, and
-//! finds out anew whether it has something to reply. Servers check their own commands again before
-//! that, because permissions and slots may have changed; for a module's, the module must.
+//! finds out anew whether it has something to reply. Before that, servers check permissions and
+//! slots of their own commands again, since both may have changed; the module must check its own.
 
 use super::allocator::try_box;
 use super::arguments::{Argument, Arguments, OwnedString};
@@ -32,8 +32,8 @@ const NO_BLOCKING: u32 = raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING
     | raw::REDISMODULE_CTX_FLAGS_MULTI
     | raw::REDISMODULE_CTX_FLAGS_LUA;
 
-/// What a command returns to the server that has replied, or whose client goes on waiting: because
-/// there is nothing to reply, or because the key is for another node.
+/// What a command returns to the server: it has replied; its client goes on waiting, because there
+/// is nothing to reply; or it goes on waiting, because another node has the key.
 pub(crate) const DONE: c_int = raw::REDISMODULE_OK as c_int;
 pub(crate) const WAITS: c_int = raw::REDISMODULE_ERR as c_int;
 pub(crate) const ELSEWHERE: c_int = 2;
@@ -45,9 +45,9 @@ const MOVING: &str = "TRYAGAIN The slot of the key is moving to another node";
 const READ_ONLY: &str = "READONLY You can't write against a read only replica.";
 
 impl Context {
-    /// Whether the command of a client that has waited may run again. Otherwise it has replied, or
-    /// the client goes on waiting: a key whose slot has moved is for the server to redirect, which
-    /// it does for every client that waits for a key, within a second.
+    /// Whether the command of a client that has waited may run again. If not, this has replied, or
+    /// the client goes on waiting: if the slot of its key has moved, the server redirects it within
+    /// a second, as it does every client that waits for a key.
     pub(crate) fn may_run_again(&self, arguments: Arguments<'_>, writes: bool) -> bool {
         if !self.is_permitted(arguments) {
             let name = self.command.name;
@@ -87,17 +87,17 @@ impl Context {
         status as isize == raw::REDISMODULE_OK
     }
 
-    /// Ends the running command without a reply: its client waits, at most `milliseconds`, 0 for
-    /// ever, until someone calls [`Context::signal_ready`] for `key`, or the server sees the key
-    /// replaced; then the command runs again, if the client's user may still run it. From Redis and
-    /// Valkey 7.2 on it also does if the key is deleted. After the time the reply is null. Where no
-    /// client can wait, it is at once.
+    /// Ends the running command without a reply: its client waits for at most `milliseconds`, or
+    /// for ever if that is 0, until [`Context::signal_ready`] is called for `key`, or the server
+    /// sees that the key was replaced. Then the command runs again, if the client's user may still
+    /// run it. From Redis and Valkey 7.2 on, it also runs again if the key is deleted. After the
+    /// timeout the reply is null. Where no client can wait, it is null at once.
     ///
-    /// What `waiter` returns is dropped when the client waits no longer, whatever the reason. It
-    /// gets what [`Context::wake`] needs. It is not called for a client that has waited before and
-    /// goes on.
+    /// What `waiter` returns is dropped when the client waits no longer, whatever the reason.
+    /// `waiter` gets what [`Context::wake`] needs. It is not called for a client that has waited
+    /// before and goes on.
     ///
-    /// Returns false, and has not replied, if `waiter` returns none or there is no memory for it.
+    /// Returns false, without a reply, if `waiter` returns `None` or there is no memory for it.
     pub fn wait_for_key<W: Send + 'static>(
         &self,
         key: Argument<'_>,
@@ -154,16 +154,16 @@ impl Context {
         true
     }
 
-    /// Runs the command of a client again that waits: now, so not from a command. If it has nothing
-    /// to reply, the reply is null. Does nothing if the client waits no longer.
+    /// Runs the command of a waiting client again, at once, so not to be called from a command. If
+    /// it has nothing to reply, the reply is null. Does nothing if the client waits no longer.
     pub fn wake(&self, Sleeper(sleeper): &Sleeper) {
         let client = sleeper.client.load(Relaxed);
         if client.is_null() {
             return;
         }
         sleeper.runs_at_end.store(true, Relaxed);
-        // SAFETY: the server keeps what stands for the client until it calls `free`, which runs on
-        // this thread and leaves null. For a client that waits for a key it calls `time_out`,
+        // SAFETY: the server keeps its handle of the client until it calls `free`, which runs on
+        // this thread and stores null. For a client that waits for a key it calls `time_out`,
         // unless the client has been served.
         unsafe { call!(RedisModule_UnblockClient(client, null_mut())) };
     }
@@ -179,7 +179,7 @@ impl Context {
         !matches!(self.wait.get(), Wait::Not(_))
     }
 
-    /// Runs the commands again that wait for `key`, once the running command, script or transaction
+    /// Runs the commands that wait for `key` again, once the running command, script or transaction
     /// is over. Cost: a look-up if none waits for this key.
     pub fn signal_ready(&self, key: Argument<'_>) {
         // SAFETY: context and key are live.
@@ -193,13 +193,13 @@ pub struct Sleeper(Arc<Asleep>);
 
 #[derive(Default)]
 struct Asleep {
-    /// What stands for it in the server; null before it waits, and after.
+    /// The server's handle of the client; null before and after the wait.
     client: AtomicPtr<raw::RedisModuleBlockedClient>,
     runs_at_end: AtomicBool,
 }
 
 impl Sleeper {
-    /// Has the command run again when the time is over, too: there may be something to reply.
+    /// Makes the command run again after its timeout, too: there may be something to reply.
     pub fn runs_at_end(&self) {
         self.0.runs_at_end.store(true, Relaxed);
     }
@@ -212,7 +212,7 @@ struct Held<W> {
     _waiter: W,
 }
 
-/// Replies to a client that has waited for as long as it wanted, or that was woken.
+/// Replies to a client whose timeout is over, or that was woken.
 ///
 /// # Safety
 /// The context is that of a client that waits with a `Held<W>`; it and the arguments live through

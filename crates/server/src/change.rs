@@ -44,7 +44,7 @@ pub struct Target<'a, V> {
 }
 
 enum Held<V> {
-    /// The key's, so it lives as long as the key is open.
+    /// The key's value, which lives as long as the key is open.
     Present(NonNull<V>),
     New(Box<V>),
 }
@@ -104,7 +104,7 @@ impl Context {
 }
 
 impl<'a> Vacant<'a> {
-    /// The key is to get this value; `None` if there is no memory for it.
+    /// A target with `value`, which the key gets when it settles; `None` without memory for it.
     pub fn with<V: Value>(self, value: V) -> Option<Target<'a, V>> {
         Some(Target { open: self.0, held: Held::New(try_box(value)?) })
     }
@@ -145,7 +145,7 @@ impl<'a, V: Value> Target<'a, V> {
         }
     }
 
-    /// The value has changed. A new one is put into its key.
+    /// Declares that the value has changed. A new value is put into its key.
     pub fn settle(self) -> Change<'a, V> {
         let Self { mut open, held } = self;
         let is_new = matches!(held, Held::New(_));
@@ -171,8 +171,8 @@ impl<'a, V: Value> Change<'a, V> {
         unsafe { self.value.as_ref() }
     }
 
-    /// The value is one that the command has created, besides what it is named for: publishes
-    /// `event`, too. With `expiry` the key expires at that time, in milliseconds since 1970.
+    /// Declares that the command has also created the value: publishes `event`, too. With `expiry`
+    /// the key expires at that time, in milliseconds since 1970.
     pub fn creates(&mut self, event: &'static CStr, expiry: Option<u64>) {
         expiry.iter().for_each(|time| self.open.key.expire_at(*time));
         self.creation = Some(Creation { event, expiry });
@@ -222,13 +222,13 @@ impl<'a, V: Value> Change<'a, V> {
         self.open.context.replicate_before(name, self.open.name, args, arguments);
     }
 
-    /// All commands that make the change are replicated.
+    /// Declares the change replicated. Before that, replicates the expiry of a new key.
     pub fn replicated(self) -> Replicated<'a> {
         let Self { open, creation, .. } = self;
         if let Some(Creation { expiry: Some(time), .. }) = creation {
-            // The time that this server's clock makes of the client's seconds, as for SET and
-            // EXPIRE. It comes last, since whoever executes the commands again after that time
-            // deletes the key then.
+            // The expiry as an absolute time by this server's clock, as for SET and EXPIRE. It
+            // comes last: a server that executes the commands again after that time then deletes
+            // the key.
             let time = [ShortText::of(time)];
             let args = time.iter().map(ShortText::bytes);
             open.context.replicate_before(c"PEXPIREAT", open.name, args, Arguments::NONE);
@@ -245,8 +245,8 @@ impl Replicated<'_> {
         context.signal_change(event, name);
     }
 
-    /// Closes the key, and signals its creation, if it was created, and nothing else: the command
-    /// is named for the creation, or clients see no change.
+    /// Closes the key, and signals only its creation, if it was created: the command does nothing
+    /// else, or clients see no other change.
     pub fn end(self) {
         let Open { context, name, key } = self.open;
         drop(key);
@@ -256,7 +256,7 @@ impl Replicated<'_> {
         }
     }
 
-    /// Closes the key, and signals that it has changed, as time changes it: no event is published.
+    /// Closes the key, and signals that it has changed, without an event, as when time changes it.
     pub fn signal_quietly(self) {
         let (context, name) = (self.open.context, self.open.name);
         self.end();

@@ -29,8 +29,8 @@ fn corrected(milliseconds: i64) -> u64 {
 
 /// The earliest time that a client may supply, in milliseconds since 1970: 3 March 1973. In
 /// seconds, this number is a time in the year 5138, so a smaller number must be in seconds. (An
-/// early time as such is no mistake: after a log of years ago, added in order, the replies are
-/// right.)
+/// early time in itself is no mistake: a log of years ago can be added in order, and the replies
+/// are right.)
 const EARLIEST: u64 = 100_000_000_000;
 
 /// Why a time that a client supplied is refused.
@@ -39,7 +39,7 @@ pub enum BadTime {
     /// It is so early that it must be in seconds.
     Seconds,
     /// It is more than a window ahead of the server's clock: everything would be forgotten, and
-    /// then nothing new until the clock has caught up.
+    /// then nothing more until the clock has caught up.
     FarFuture,
 }
 

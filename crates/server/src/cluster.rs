@@ -1,4 +1,4 @@
-//! In a cluster: checks that the server makes only for keys that it finds by itself.
+//! In a cluster: checks of slots, which the server makes only for keys that it finds by itself.
 
 use super::arguments::Arguments;
 use super::call::call;
@@ -47,7 +47,7 @@ impl Context {
         true
     }
 
-    /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is
+    /// Whether `slot` is being moved from this node or to it, key by key. A key in it that is
     /// missing here may then be on the other node. Cost: that of CLUSTER NODES, so not for every
     /// command.
     fn is_moving(&self, slot: u16) -> bool {

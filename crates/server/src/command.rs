@@ -45,8 +45,8 @@ pub enum KeyAccess {
 /// defaults are right: to the node that has the keys' slot, or to any if there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// They do. (A reply may also change as time passes if that is signalled, as [`lapse`] does: to
-    /// clients the data has changed.)
+    /// Equal calls on equal data get equal replies. (A reply may also change as time passes if that
+    /// is signalled, as [`lapse`] does: to clients the data has changed.)
     ///
     /// [`lapse`]: super::lapse
     Determined,
@@ -112,7 +112,7 @@ impl Parameter {
         Self::new(name, Kind::Token, Times::Once).after(token)
     }
 
-    /// The same, after the keyword `token`.
+    /// This parameter, after the keyword `token`.
     pub const fn after(self, token: &'static CStr) -> Self {
         Self { token: Some(token), ..self }
     }
@@ -295,7 +295,7 @@ pub fn add_category(context: &Context, category: &str) {
     }
 }
 
-/// The reply of whatever panics.
+/// The error reply after a panic.
 pub(crate) const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
 
 /// What the server calls to run the command: for the first time, or `AGAIN` because its client has
@@ -419,7 +419,7 @@ impl Created {
     }
 }
 
-/// The server's description of the first argument as a key; the end, if the command has none.
+/// The server's description of the first argument as a key; `END_OF_KEY_SPECS` if it is none.
 fn key_spec(access: KeyAccess) -> raw::RedisModuleCommandKeySpec {
     let flags = match access {
         KeyAccess::None => return END_OF_KEY_SPECS,

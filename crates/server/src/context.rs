@@ -37,11 +37,11 @@ pub(crate) fn detached() -> *mut raw::RedisModuleCtx {
 pub struct Context {
     /// Outlives this: see [`Context::new`].
     pub(crate) raw: *mut raw::RedisModuleCtx,
-    /// The number of replies that complete the one reply of the running command: see `reply`.
+    /// The number of replies still needed to complete that of the running command: see `reply`.
     pub(crate) lacking: Cell<usize>,
     pub(crate) command: Running,
     pub(crate) wait: Cell<Wait>,
-    /// What the server says of the command and of itself, from the first question on.
+    /// The server's flags for the command and for itself, once they have been read.
     flags: Cell<Option<u32>>,
 }
 
@@ -147,7 +147,7 @@ impl Context {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER)
     }
 
-    /// The same outside of a command.
+    /// As [`Context::is_primary`], outside of a command.
     pub fn server_is_primary() -> bool {
         // SAFETY: without a context, the flags are those of the process.
         let flags = unsafe { call!(RedisModule_GetContextFlags(std::ptr::null_mut())) };

@@ -43,13 +43,13 @@ pub trait Value: Sized + Send + Sync + 'static {
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self>;
     /// A number that is equal for equal values only.
     fn digest(&self) -> u128;
-    /// A command has changed the value, which is that of `key`: it may queue itself for a visit.
+    /// Called after a command has changed the value of `key`, which may queue itself for a visit.
     fn has_changed(&mut self, _context: &Context, _key: Argument<'_>) {}
-    /// The server has moved the value, byte by byte, from address `from` to where it is now. For
-    /// what knows it by its address.
+    /// Called after the server has moved the value, byte by byte, from address `from` to where it
+    /// is now: something may know it by its address.
     fn has_moved(&self, _from: usize) {}
     /// Moves the value's memory through `defrag`, starting at `from`. Returns where to continue if
-    /// it had to stop, which is never 0: older servers take that as done, and newer ones start
+    /// it had to stop, which is never 0: older servers take 0 as the end, and newer ones start
     /// over, forever if the time never suffices.
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64>;
 }
@@ -87,7 +87,7 @@ impl<T: Value> NativeType<T> {
         unsafe { *self.native.raw_type.as_ptr() }
     }
 
-    /// Whether `handle` is this type's. A value that is no module's has none.
+    /// Whether `handle` is this type's. A value that belongs to no module has no handle.
     pub(crate) fn is(&self, handle: *mut raw::RedisModuleType) -> bool {
         !handle.is_null() && handle == self.handle()
     }
@@ -301,7 +301,7 @@ const fn methods<T: Value, L: Load<T>>() -> raw::RedisModuleTypeMethods {
     }
 }
 
-/// Values that were brought by a file, a dump or a stream and not loaded.
+/// Values in a file, a dump or a stream that were not loaded.
 pub static VALUES_REFUSED: Counter = Counter::new();
 
 /// A value that the server passes to one of the functions below.

@@ -4,8 +4,8 @@
 //!   7   id:9   fields   0   version:2   CRC-64:8
 //! ```
 //!
-//! The server returns the same for DUMP. A child that rewrites the append-only file cannot ask it:
-//! the command would delete the key there if it has expired, under the server's feet.
+//! The server returns the same for DUMP. A child that rewrites the append-only file cannot call
+//! DUMP, which would delete an expired key there while the server is writing it.
 
 use splitbloom_foundation::alloc::{try_boxed, OutOfMemory};
 
@@ -15,7 +15,7 @@ const MODULE_VALUE: u8 = 7;
 const LONG_LENGTH: u8 = 0x81;
 /// The end of the fields.
 const END: u8 = 0;
-/// The version of the format, of Redis 5: servers read it and all before their own.
+/// The version of the format, that of Redis 5: servers read all versions up to their own.
 const FORMAT: u16 = 9;
 /// The digits of a type's name, 6 bits each.
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -48,7 +48,7 @@ impl Module {
         }
     }
 
-    /// The line if another module, which `by` names or not, has `what`.
+    /// The line if another module has `what`. `by` names that module, or is empty.
     fn refusal_beside_a_module(&self, what: &str, by: &str) -> String {
         let Self { title, commands, rivals, .. } = self;
         format!(

@@ -7,7 +7,7 @@
 //!   fires once.
 //! - The setting `inject-refusal` is the number of blocks of at least `inject-refusal-from` bytes
 //!   (64 KiB by default) that the allocator still grants.
-//! - The setting `inject-keys-in-use` is the number of keys opened for writing that are in use.
+//! - The setting `inject-keys-in-use` is how many keys opened for writing are reported as in use.
 //! - The setting `inject-clock-offset` moves the module's clock by that many milliseconds.
 //! - The setting `inject-server-setting` is the name of a setting of the server that the module
 //!   reads in place of the one that it means.
@@ -56,7 +56,7 @@ pub(crate) fn server_setting(meant: &str) -> String {
     if other.is_empty() { meant } else { &other }.to_owned()
 }
 
-/// Whether a key opened for writing is to be in use.
+/// Whether to report a key opened for writing as in use.
 pub(crate) fn key_is_in_use() -> bool {
     let less = |left| (left > 0).then(|| left - 1);
     let relaxed = Ordering::Relaxed;

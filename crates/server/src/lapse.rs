@@ -1,7 +1,7 @@
 //! Values whose replies change as time passes: each change is signalled.
 //!
-//! Nobody has written to the key, but what clients have read from it is out of date: those that
-//! cache replies (CLIENT TRACKING) must drop them, and a transaction that watches the key must
+//! No command has written to the key, but what clients have read from it is out of date: clients
+//! that cache replies (CLIENT TRACKING) must drop them, and a transaction that watches the key must
 //! fail, as when a key expires. Primaries and replicas answer by their own clocks, so each signals
 //! by its own.
 
@@ -35,12 +35,12 @@ pub trait Lapsing: Value {
         Self::queue().next_due().is_some()
     }
 
-    /// When that change is signalled.
+    /// When the next change after `now` is signalled.
     fn next_signal(&self, now: u64) -> Option<u64> {
         self.next_change(now).map(signal_of)
     }
 
-    /// The visits for which it is to wait, as of `now`: that signal, and perhaps others.
+    /// The visits for which the value is to wait, as of `now`: its next signal, and perhaps others.
     fn appointments(&mut self, now: u64) -> impl Iterator<Item = Appointment<'_>> {
         let due = self.next_signal(now);
         let ticket = due.and_then(|_| self.ticket());
@@ -65,14 +65,14 @@ pub fn signal_of(time: u64) -> u64 {
     time + SIGNAL_DELAY_MS
 }
 
-/// Registers the timer that signals changes of values of type `V`, which wait on when they move.
+/// Registers the timer that signals changes of values of type `V`; moved values stay queued.
 pub fn register<V: Lapsing>() {
     V::queue().timer.register(signal::<V>);
     events::on_move(moved::<V>);
 }
 
-/// Queues `value`, which a command has changed, unless it waits under `key` already. Without memory
-/// it waits for the next command that changes it. Cost: some 70 ns if it waits.
+/// Queues `value`, which a command has changed, unless it waits under `key` already. Without
+/// memory, the next command that changes it queues it. Cost: some 70 ns if it waits.
 pub fn schedule<V: Lapsing>(value: &mut V, context: &Context, key: Argument<'_>) {
     let now = time_now();
     for Appointment { queue, ticket, due } in value.appointments(now) {
@@ -99,8 +99,8 @@ pub fn schedule_at<V: Lapsing>(
 }
 
 /// Queues the value, if it is of type `V`, that has moved to `key` from another key. The key has
-/// just been written, so no server is saving it yet; if one were, the value would wait for the next
-/// command that changes it.
+/// just been written, so the server is not saving it yet; if it were, the next command that changes
+/// the value would queue it.
 fn moved<V: Lapsing>(context: &Context, key: Argument<'_>) {
     if !V::any_waits() {
         return;
@@ -139,7 +139,7 @@ fn signal_one<V: Lapsing>(
         return;
     };
     if !ticket.as_ref().is_some_and(|ticket| ticket.is(entry)) {
-        return; // another value has come to this key, and waits by itself
+        return; // another value has taken this key, and has its own ticket
     }
     *ticket = next.map(|due| Ticket::again(due, entry));
     drop(key);

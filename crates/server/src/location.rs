@@ -41,7 +41,7 @@ impl Context {
     }
 
     /// Selects `database` and returns `name` as the server holds it; `None` if there is no such
-    /// database. Only in a timer: a command stays in the database of its client.
+    /// database. Only for timers: a command must stay in the database of its client.
     pub fn go_to(&self, database: u32, name: &[u8]) -> Option<OwnedString> {
         let database = c_int::try_from(database).ok()?;
         // SAFETY: the context is live; the server checks the number.

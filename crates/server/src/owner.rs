@@ -1,4 +1,4 @@
-//! Whose a command is that this module could not register.
+//! The owner of a command that this module could not register.
 
 use super::call::call;
 use super::context::Context;
@@ -6,7 +6,7 @@ use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;
 
-/// Who has a command.
+/// The owner of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The module of this name.
@@ -16,7 +16,7 @@ pub enum Owner {
 }
 
 impl Context {
-    /// Why `command` could not be registered: someone has it.
+    /// Why `command` could not be registered: it has an owner already.
     pub(crate) fn refusal_of(&self, command: &str) -> Refused {
         match self.owner_of(command) {
             Some(owner) => Refused::Command(command.to_owned(), owner),
@@ -24,8 +24,8 @@ impl Context {
         }
     }
 
-    /// Whose `command` is; `None` if the server does not say. For use while the module is loaded.
-    /// Cost: that of COMMAND DOCS for one command.
+    /// The owner of `command`; `None` if the server does not say. For use while the module is
+    /// loaded. Cost: that of COMMAND DOCS for one command.
     fn owner_of(&self, command: &str) -> Option<Owner> {
         let (docs, name) = (c"DOCS".as_ptr(), c_text(command));
         // Two texts that end in a zero byte.
@@ -69,7 +69,7 @@ fn element(
     (!element.is_null()).then_some(element)
 }
 
-/// A reply that is a string.
+/// The text of a reply; `None` if it is no string.
 fn text(reply: *mut raw::RedisModuleCallReply) -> Option<String> {
     let mut len = 0;
     // SAFETY: the reply is live; for one that is no string the function returns null.

@@ -22,7 +22,7 @@ pub const LAYOUT: Parameter = Parameter::one_of(
 /// The items, one after another.
 pub const ITEMS: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
 
-/// A running command with a layout, and behind it all its items in one argument.
+/// A running command with a layout, followed by all its items in one argument.
 pub struct PackedCommand<'a> {
     arguments: Arguments<'a>,
     /// The arguments from the layout up to the items.
@@ -35,8 +35,8 @@ impl<'a> PackedCommand<'a> {
         Self { arguments, layout }
     }
 
-    /// Replicates `change` as `name key [AT time] layout items`, with its own items or with
-    /// `fewer`. Its own are not copied.
+    /// Replicates `change` as `name key [AT time] layout items`, with the command's own items or,
+    /// if given, with `fewer`. Its own items are not copied.
     pub fn replicate<'c, V: Value>(
         &self,
         change: Change<'c, V>,

@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::panicking;
 use std::time::{Duration, Instant};
 
-/// No visit begins later than this after the timer has fired. One takes from 2 µs, that of a signal
-/// or in a small value, to 50 µs, so the server spends about a tenth of its time on them at most.
+/// No visit begins later than this after the timer has fired. A visit takes from 2 µs, for a signal
+/// or a small value, to 50 µs, so the server spends at most about a tenth of its time on visits.
 const BUDGET: Duration = Duration::from_micros(75);
 /// The interval between two callbacks while there is work: the shortest that servers support.
 const INTERVAL_MS: u64 = 1;

@@ -2,11 +2,11 @@
 //!
 //! The server compares its memory with the limit before a command that may allocate, and then lets
 //! it run to its end. A command of a few words may allocate hundreds of megabytes. So the allocator
-//! refuses a block with which the command has taken `STEP` bytes while the server is over its
-//! limit. What is refused memory changes nothing, so what has been done before stays.
+//! refuses the block that brings the command's total to `STEP` bytes while the server is over its
+//! limit. An operation that is refused memory changes nothing; those before it stay.
 //!
 //! A command that takes less is never stopped: a server that evicts is always near its limit. One
-//! that takes more than that looks at the limit again with each further step.
+//! that takes more is checked again with each further `STEP` bytes.
 
 use super::allocator::is_over_maxmemory;
 use super::context::Context;
@@ -15,19 +15,19 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::thread::panicking;
 
-/// Bytes that any command may take, even over the limit, and between two looks at it. Half of the 8
-/// MiB that docs/commands.md promises: the rest is for replies and for [`SMALL`] blocks.
+/// Bytes that any command may take, even over the limit, and between two checks of the limit. Half
+/// of the 8 MiB that docs/commands.md promises: the rest is for replies and for [`SMALL`] blocks.
 const STEP: i64 = 4 << 20;
-/// The most bytes of a block that is never refused: the module's infallible allocations (see
-/// [`allocator`](super::allocator)), without which the server would end.
+/// Blocks of at most this many bytes are never refused: they may be infallible allocations (see
+/// [`allocator`](super::allocator)), whose failure would end the server.
 const SMALL: usize = 64;
 
 /// What the command that runs on this thread has taken.
 #[derive(Clone, Copy)]
 struct Account {
-    /// Bytes, less those that it has given back.
+    /// Bytes allocated, less those freed.
     taken: i64,
-    /// The number of bytes at which to look at the limit.
+    /// The limit is checked when `taken` reaches this.
     look: i64,
     is_used_up: bool,
     /// Lives as long as the account.
@@ -55,7 +55,7 @@ impl<'a> Ration<'a> {
         ACCOUNT.get().is_some_and(|account| account.is_used_up)
     }
 
-    /// Whether some of it is left. For items that may take small blocks only.
+    /// Whether some of the ration is left. For items that may allocate only small blocks.
     pub fn is_left(&self) -> bool {
         if may_end(0) {
             grants(SMALL + 1);
@@ -100,7 +100,7 @@ pub(crate) fn given_back(bytes: usize) {
     }
 }
 
-/// Whether the limit would be looked at for a block of `bytes` more.
+/// Whether allocating `bytes` more would lead to a check of the limit.
 pub(crate) fn may_end(bytes: usize) -> bool {
     ACCOUNT.get().is_some_and(|account| account.taken + bytes as i64 >= account.look)
 }

@@ -49,7 +49,7 @@ impl Context {
         self.command.has_keys && self.has_flag(flags)
     }
 
-    /// The limit that `setting` sets to the running command. One that has run before has none.
+    /// The limit that `setting` sets to the running command; none if that has run before.
     pub fn limit(&self, setting: &Integer) -> u64 {
         match self.is_replay() {
             true => u64::MAX,
@@ -71,7 +71,7 @@ impl Context {
         let is_in_file = is_loading && client == FILE_CLIENT;
         let (from, way_out) = match is_loading {
             true if is_in_file => ("the append-only file", "This server lacks what it held"),
-            // In the file, too, or it is another module's: it gets the reply, and may handle an
+            // A script in the file or another module runs it, gets the reply, and may handle an
             // error.
             true => (
                 "a script or a module while a file loads",

@@ -1,9 +1,9 @@
 //! Replies, written straight to the client. The server converts each for clients that speak RESP2.
 //!
-//! Errors leave by two doors. [`Context::refuse`] is for what the command does not do: in a replay
-//! it is reported as lost. [`Context::reply_remark`] is for what it does, or what was refused
-//! before too: in a replay it is no error. So no replay ends in an error unless this server lacks
-//! something.
+//! There are two kinds of errors. [`Context::refuse`] is for what the command does not do: in a
+//! replay, that is reported as lost. [`Context::reply_remark`] is for what it does, or for what the
+//! primary refused, too: in a replay it is not an error. So no replay ends in an error unless this
+//! server lacks something.
 
 use super::call::call;
 use super::context::Context;
@@ -15,7 +15,7 @@ use std::fmt::Display;
 /// For the log; the client gets the server's own reply.
 const WRONG_ARITY: &str = "ERR wrong number of arguments";
 
-/// A value of a map that describes something.
+/// A value that can be a reply, or part of one, such as a field of a map.
 pub trait Reply {
     /// Replies with it.
     fn reply(self, context: &Context);
@@ -49,8 +49,8 @@ impl<R: Reply> Reply for Option<R> {
 }
 
 impl Context {
-    /// Notes an element that announces `elements` of its own. Called once it is written: a call
-    /// that panics has written nothing.
+    /// Notes a reply that announces `elements` elements of its own. Called after it is written: a
+    /// call that panics has written nothing.
     fn note(&self, elements: usize) {
         self.lacking.set(self.lacking.get().saturating_sub(1) + elements);
     }
@@ -108,9 +108,9 @@ impl Context {
         self.reply_error(format_args!("ERR invalid expire time in '{name}' command"));
     }
 
-    /// An error in place of an answer, though nothing is refused that was not refused before: the
-    /// item has taken effect, or the primary has not added it either. In a replay it is null: the
-    /// server reports each error to its primary as broken replication.
+    /// An error in place of an answer although nothing is lost in a replay: the item has taken
+    /// effect, or the primary has not added it either. In a replay it is null: the server reports
+    /// each error to its primary as broken replication.
     pub fn reply_remark(&self, text: impl Display) {
         match self.is_replay() {
             true => self.reply_null(),
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use std::ptr::null_mut;
 
-    /// What completes the reply after elements that announce these numbers of their own.
+    /// The number of replies still lacking after replies that announce these numbers of elements.
     fn lacking(elements: &[usize]) -> usize {
         // SAFETY: nothing follows the address.
         let context = unsafe { Context::new(null_mut()) };

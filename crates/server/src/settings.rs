@@ -110,7 +110,7 @@ impl Setting for Text {
     }
 }
 
-/// The registered settings, in that order, by the names that CONFIG SET knows.
+/// The registered settings, in order of registration, with the names that CONFIG SET knows.
 static REGISTERED: Mutex<Vec<(String, &'static dyn Setting)>> = Mutex::new(Vec::new());
 
 /// All settings as they are now: `name value, name value, …`.
@@ -126,7 +126,7 @@ pub fn in_force() -> String {
 /// `name` is `<module>.<name>`, which CONFIG REWRITE writes on every server. Redis 8 prefers
 /// `<module>-<name>`. There that spelling is an alias: one setting that CONFIG GET, CONFIG SET and
 /// the configuration file know by both names. Two settings with one value would not work: CONFIG
-/// REWRITE writes both, and whoever edits one line of the file has the other undo it.
+/// REWRITE writes both, and if a user edits one of the two lines, the other undoes that.
 ///
 /// A module with more than one family of commands has settings `<module>.<family>.<name>`. Redis 8
 /// has them under the family's name, in both spellings; elsewhere every setting of a module begins
@@ -142,7 +142,7 @@ pub fn register(
     register_with(context, name, setting, raw::REDISMODULE_CONFIG_DEFAULT)
 }
 
-/// The same for a setting that is set in the configuration file only: CONFIG SET refuses it.
+/// As [`register`], for a setting that only the configuration file sets: CONFIG SET refuses it.
 ///
 /// # Errors
 /// The server already has a setting of this name.

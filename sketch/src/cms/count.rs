@@ -4,8 +4,8 @@
 //! clock: replicas and the append-only file end up with the same slices.
 //!
 //! An increment that does not fit is not counted, and not replicated. Servers before Redis 8.12 let
-//! counters stop at their maximum, and replicated such increments. So in a replay counters of 4
-//! bytes stop there, too, the only ones that those servers had.
+//! counters stop at their maximum, and replicated such increments. So in a replay, counters of 4
+//! bytes, the only size that those servers had, stop there, too.
 
 use super::value::StoredSketch;
 use crate::errors::cms::{
@@ -73,7 +73,7 @@ pub const MAX_TOUCHED: u64 = 1 << 22;
 /// Increments that are kept on the stack: an allocation would cost one item a sixth of its time.
 const FEW: usize = 4;
 
-/// The increment of an item, and, once that is counted, the estimate; or why it was not counted.
+/// The increment of an item; later its estimate, or why it was not counted.
 type Number = Cell<Result<i64, RangeError>>;
 
 /// Items and increments that a command counts.
@@ -118,9 +118,9 @@ impl<'a> Request<'a> {
         self.numbers[..number].iter().any(|number| number.get().is_ok())
     }
 
-    /// Replicates those of the first `number` pairs that were counted; with `time` if there is one,
-    /// even if there are none. Without memory for a list of them each run is a command of its own,
-    /// since its pairs lie side by side in the server's array.
+    /// Replicates the counted ones of the first `number` pairs, or `time` alone if none was
+    /// counted. Without memory for a list of them, each run of pairs, which lie side by side in the
+    /// server's array, becomes a command of its own.
     fn replicate<'c>(
         &self,
         change: Change<'c, StoredSketch>,
@@ -147,7 +147,7 @@ impl<'a> Request<'a> {
         change.replicated()
     }
 
-    /// Those of the first `number` pairs that were counted, in runs.
+    /// The runs of counted pairs among the first `number` pairs.
     fn runs(&self, number: usize) -> impl Iterator<Item = Arguments<'a>> + Clone + use<'a, '_> {
         let runs =
             self.numbers[..number].chunk_by(|one, next| one.get().is_ok() == next.get().is_ok());
@@ -200,8 +200,8 @@ fn out_of_range(context: &Context, sketch: &CountMinSketch) -> OutOfRange {
     }
 }
 
-/// Counts `pairs`, at the time `given` if the client gives one, and calls `answer` with what
-/// becomes of each. Returns what kept the rest from being tried, and the time of a sketch with a
+/// Counts `pairs`, at the time `given` if the client gives one, and calls `answer` with the outcome
+/// of each. Returns the error that kept the rest from being tried, and the time if the sketch has a
 /// window.
 ///
 /// # Errors
@@ -223,8 +223,8 @@ pub(super) fn count<'a>(
     Ok((end.map_err(|OutOfMemory| NO_MEMORY_TO_COUNT.within(ration)), time))
 }
 
-/// Refuses items that touch too many counters, unless they have been counted before: `number` items
-/// of `bytes` bytes in all.
+/// Refuses items that touch too many counters, except in a replay: `number` items of `bytes` bytes
+/// in all.
 pub(super) fn check_work(
     context: &Context,
     rows: u64,

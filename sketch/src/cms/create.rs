@@ -52,13 +52,13 @@ pub const BY_BOUNDS: Command<ReplyError> = Command {
     ..BY_DIMENSIONS
 };
 
-/// Width and depth from themselves.
+/// Parses a width and a depth.
 fn parse_dimensions(words: [&[u8]; 2]) -> Result<(u64, u64), ReplyError> {
     let [width, depth] = words.map(|word| parse_within(word, 1..=i64::MAX as u64));
     Ok((width.map_err(|_| BAD_WIDTH)?, depth.map_err(|_| BAD_DEPTH)?))
 }
 
-/// Width and depth from error and probability.
+/// Parses an error and a probability; returns the width and depth for them.
 fn parse_bounds([error, probability]: [&[u8]; 2]) -> Result<(u64, u64), ReplyError> {
     let error = parse_error_rate(error).map_err(|_| BAD_ERROR)?;
     let probability = parse_error_rate(probability).map_err(|_| BAD_PROBABILITY)?;
@@ -123,8 +123,8 @@ fn create(
 }
 
 /// Replicates the creation with its dimensions: those that follow from bounds need not be the same
-/// on another machine, whose logarithms may differ in the last digit. The usual size of cells is
-/// not named: an older replica knows no other.
+/// on another machine, whose logarithms may differ in the last digit. The default cell size is left
+/// out: an older replica knows no other.
 fn replicate<'c>(
     change: Change<'c, StoredSketch>,
     shape: Shape,

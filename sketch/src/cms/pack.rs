@@ -1,5 +1,5 @@
 //! CMS.PACKINCR: CMS.INCRBY with all items in one argument, and one increment for each, which is 1
-//! by default. (A packed TOPK.ADD would gain little: the list takes longer than the words.)
+//! by default. (A packed TOPK.ADD would gain little: the list takes longer than the parsing.)
 
 use super::count::{check_work, count, parse_increment, INCREMENT};
 use super::value::StoredSketch;
@@ -22,8 +22,8 @@ use splitbloom_sketch::cms::{CellSize, Counted};
 /// The index of the argument after the key.
 const FIRST: usize = 2;
 
-/// Rows that are counted at least, so that 2^19 items have a reply of 2 MiB, or of 4 MiB with cells
-/// of 8 bytes.
+/// The limit counts at least this many rows, so at most 2^19 items fit one command: a reply of 2
+/// MiB, or of 4 MiB with cells of 8 bytes.
 const MIN_ROWS: u64 = 8;
 
 const BY: Parameter = Parameter::new(c"increment", Kind::Integer, Times::AtMostOnce).after(c"BY");
@@ -83,12 +83,12 @@ fn parse(arguments: Arguments<'_>) -> Result<Packed<'_>, ReplyError> {
 /// The items that were counted.
 struct Effective<'a> {
     items: Packing<'a>,
-    /// Items that were tried, and those of them that were counted.
+    /// The number of items tried, and of those counted.
     tried: usize,
     counted: usize,
-    /// Room for all items. From the first on that was not counted, those that were.
+    /// Has room for all items. Once an item was not counted, it holds those that were.
     room: Vec<u8>,
-    /// The next items, once one was not counted.
+    /// The items not tried yet, once one was not counted.
     rest: Option<Items<'a>>,
 }
 
@@ -97,8 +97,8 @@ impl<'a> Effective<'a> {
         Self { items, tried: 0, counted: 0, room, rest: None }
     }
 
-    /// Notes whether the next item `is_counted`. What is kept fits the room: an item that was not
-    /// counted has left at least the line feed that the last one may lack.
+    /// Notes whether the next item `is_counted`. The counted items fit the room: the one left out
+    /// makes room for the line feed that the last line may lack.
     fn note(&mut self, is_counted: bool) {
         if !is_counted && self.rest.is_none() {
             self.room.extend_from_slice(self.items.first(self.tried));
@@ -112,7 +112,7 @@ impl<'a> Effective<'a> {
         self.counted += usize::from(is_counted);
     }
 
-    /// Replicates that they were counted, at a `time` if the sketch has a window.
+    /// Replicates the counted items, with `time` if the sketch has a window.
     fn replicate<'c>(
         &mut self,
         change: Change<'c, StoredSketch>,
@@ -120,7 +120,7 @@ impl<'a> Effective<'a> {
         time: Option<u64>,
     ) -> Replicated<'c> {
         match time {
-            // Time has advanced, and there is no packing without items.
+            // Only the time has advanced, and a packing cannot be empty.
             Some(time) if self.counted == 0 => {
                 change.replicate(c"CMS.INCRBYAT", [ShortText::of(time).bytes()])
             }
@@ -128,9 +128,9 @@ impl<'a> Effective<'a> {
         }
     }
 
-    /// Their packing; `None` if it is that of all items. Without an item that was not counted, the
-    /// room is free for the server before it replicates some of the items: it exits if it has no
-    /// memory for a string, and that some are not counted is for lack of memory.
+    /// The packing of the counted items; `None` if all were counted. If they are the first items,
+    /// this frees the room before the server replicates them: the others were refused for lack of
+    /// memory, and the server exits if it has no memory for a string.
     fn packing(&mut self) -> Option<&[u8]> {
         if self.rest.is_some() {
             return Some(&self.room);
@@ -141,7 +141,7 @@ impl<'a> Effective<'a> {
 }
 
 /// Appends an estimate to a reply, in four bytes, or in eight if the cells have eight: all ones for
-/// an item that was not counted, and in four also for an estimate from there on.
+/// an item that was not counted, and in four bytes also for an estimate that does not fit.
 fn push(estimates: &mut Vec<u8>, counted: Counted, size: CellSize) {
     let estimate = counted.unwrap_or(u64::MAX);
     match size {
@@ -157,9 +157,9 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let sketch = target.value().sketch();
     let (rows, size) = (sketch.rows().max(MIN_ROWS), sketch.shape().cell_size());
     check_work(context, rows, items.len(), items.bytes().len())?;
-    let is_replay = context.is_replay(); // without a reader of the reply
+    let is_replay = context.is_replay(); // then the reply is not read
 
-    // What follows takes as much as the items, before the first of them is counted.
+    // These allocations are about as large as the items, and precede the first count.
     let ration = Ration::begin(context);
     let with_room = |bytes| try_vec::<u8>(if is_replay { 0 } else { bytes });
     let width = if size == CellSize::Eight { size_of::<u64>() } else { size_of::<u32>() };
@@ -174,7 +174,7 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
         if !is_replay {
             push(&mut estimates, counted, size);
         }
-        // A replay is replicated whole: whoever repeats it counts the same items.
+        // A replay is replicated as a whole: a server that repeats it counts the same items.
         effective.note(counted.is_ok() || is_replay);
     })?;
     drop(ration);
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use splitbloom_foundation::packing::Layout;
 
-    /// What is replicated of `bytes`, if these items are tried and some of them counted.
+    /// What is replicated of `bytes` if `counted` says for each tried item whether it was counted.
     fn packing(layout: Layout, bytes: &[u8], counted: &[bool]) -> Option<Vec<u8>> {
         let items = Packing::new(layout, bytes).unwrap();
         let mut effective = Effective::new(items, Vec::with_capacity(bytes.len()));

@@ -17,7 +17,7 @@ static TYPES: [[NativeType<StoredSketch>; 2]; 2] = [
     [native::<CountMinSketch, 0>(1), native::<CountMinSketch, 1>(0)],
 ];
 
-/// Sketches with a window, until the end of a slice.
+/// Sketches with a window that wait for the end of a slice.
 static LAPSES: Queue = Queue::new();
 
 impl Family for CountMinSketch {

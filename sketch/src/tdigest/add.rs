@@ -20,7 +20,7 @@ pub const ADD: Command<ReplyError> = Command {
     ..Command::WRITE
 };
 
-/// Numbers that need no memory from the server.
+/// The number of values that are kept on the stack.
 const FEW: usize = 8;
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

@@ -1,4 +1,4 @@
-//! The questions to a digest. Each of an empty one has the answer "not a number", or rank -2.
+//! The commands that query a digest. For an empty one, each returns "not a number", or rank -2.
 
 use super::value::StoredDigest;
 use crate::errors::tdigest::{
@@ -14,7 +14,7 @@ use splitbloom_server::context::Context;
 use splitbloom_server::reply::Reply;
 use splitbloom_sketch::tdigest::{Answers, TDigest};
 
-/// The rank of any number among none.
+/// The rank of any number in an empty digest.
 const NO_RANK: i64 = -2;
 
 /// A question about one number, or several.
@@ -150,7 +150,7 @@ fn parse_cuts([low, high]: [&[u8]; 2]) -> Result<(f64, f64), ReplyError> {
     Ok((low, high))
 }
 
-/// The number that stands for an answer.
+/// The answer as a number: "not a number" if there is none.
 fn number(answer: Option<f64>) -> f64 {
     answer.unwrap_or(f64::NAN)
 }

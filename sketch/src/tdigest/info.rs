@@ -17,8 +17,8 @@ pub const INFO: Command<ReplyError> = Command {
     ..Command::FAST_READ
 };
 
-/// Replies with RedisBloom's fields. "Unmerged" are nodes of one number each: which of them a pass
-/// has seen makes no difference here.
+/// Replies with RedisBloom's fields. Nodes of one number each count as "unmerged", whether a pass
+/// has seen them or not.
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored = key.value::<StoredDigest>()?.ok_or(MISSING)?;

@@ -35,12 +35,12 @@ pub const MERGE: Command<ReplyError> = Command {
     ..Command::WRITE
 };
 
-/// What becomes of the destination.
+/// The options of a merge.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
-    /// Its compression, if one is requested.
+    /// The destination's compression, if one is requested.
     compression: Option<Compression>,
-    /// Whether its own numbers are left out.
+    /// Whether the destination's own numbers are left out.
     overrides: bool,
 }
 
@@ -48,7 +48,7 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     merge::end(context, arguments, put_union(context, arguments), MISSING, c"tdigest.merge")
 }
 
-/// The argument after the last source, if all words up to `len` were arguments.
+/// The index of the argument after the last source, if there are `len` arguments.
 fn parse_end(word: &[u8], len: usize) -> Result<usize, ReplyError> {
     let number = parse_number(word, BAD_NUMBER_OF_KEYS, TOO_FEW_KEYS)?;
     let end = number.saturating_add(FIRST_SOURCE);
@@ -58,8 +58,8 @@ fn parse_end(word: &[u8], len: usize) -> Result<usize, ReplyError> {
     Ok(end)
 }
 
-/// Of words that come several times, the first counts, as in RedisBloom. That also skips all other
-/// words once one of the two is there, and replicates them.
+/// Of a repeated word the first counts, as in RedisBloom, which also skips all other words once one
+/// of the two is present, and replicates them.
 fn parse_options<'a>(
     mut words: impl Iterator<Item = &'a [u8]>,
     is_replay: bool,
@@ -69,7 +69,7 @@ fn parse_options<'a>(
         if word.eq_ignore_ascii_case(b"OVERRIDE") {
             options.overrides = true;
         } else if is_replay && options.compression.is_some() {
-            // Not even a second compression is looked at there.
+            // RedisBloom does not even parse a second compression.
         } else if word.eq_ignore_ascii_case(b"COMPRESSION") {
             let word = words.next().ok_or(ReplyError::WRONG_ARITY)?;
             let compression = parse_compression(word, is_replay)?;
@@ -144,8 +144,8 @@ fn largest_compression(
     Ok(largest)
 }
 
-/// The union of `own` and the sources. Each source costs a step for each node of the union before
-/// it and of its own: if that is more than the setting allows, nothing is done.
+/// The union of `own` and the sources. A source costs a step for each node of the union so far and
+/// for each of its own. If the sum is more than the setting allows, nothing is merged.
 fn unite(
     context: &Context,
     arguments: Arguments<'_>,

@@ -69,8 +69,8 @@ pub const INCRBY_AT: Command<ReplyError> = Command {
     ..INCRBY
 };
 
-/// What the commands differ in. An item takes `STEP` arguments: itself, and perhaps its increment.
-/// (A constant, since divisions by a variable would take 15 ns.)
+/// The differences between the commands. An item takes `STEP` arguments: itself, and perhaps its
+/// increment. (A constant, since divisions by a variable would take 15 ns.)
 struct Form<const STEP: usize> {
     /// The command itself, and the one that adds the same items at a time.
     name: &'static CStr,
@@ -92,11 +92,11 @@ impl Form<2> {
     const INCRBY_AT: Self = Self { first: 3, ..Self::INCRBY };
 }
 
-/// The items of a command, as many as have an increment in range.
+/// The items of a command before the first increment that is out of range.
 struct Request<'a, const STEP: usize> {
     form: &'a Form<STEP>,
     arguments: Arguments<'a>,
-    /// The items up to the first increment that is out of range, and whether there is one.
+    /// The number of these items, and whether they are all items of the command.
     sound: usize,
     is_whole: bool,
 }
@@ -118,7 +118,7 @@ fn add<const STEP: usize>(
     let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
     let mut answers = Answers::default();
     let ration = Ration::begin(context);
-    // Those that have no answer were not added.
+    // Items without an answer were not added.
     let _ = open.add_many(request.items().take_while(|_| ration.is_left()), &mut answers);
     let refusal = NO_MEMORY_TO_ADD.within(&ration);
     drop(ration);
@@ -133,7 +133,7 @@ impl<const STEP: usize> Form<STEP> {
     /// Parses the items that the command adds to `topk`.
     ///
     /// # Errors
-    /// `TOO_MANY_STEPS`, unless they were added before.
+    /// `TOO_MANY_STEPS`, except in a replay.
     fn parse<'a>(
         &'a self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! TOPK.RESERVE: an empty top-k.
+//! TOPK.RESERVE: creates an empty top-k.
 
 use super::value::StoredTopK;
 use crate::errors::topk::{BAD_DECAY, BAD_DEPTH, BAD_K, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE};
@@ -66,7 +66,7 @@ fn parse(words: &[&[u8]], is_replay: bool) -> Result<(Shape, Option<Span>), Repl
             number(k, BAD_K)?,
             number(width, BAD_WIDTH)?,
             number(depth, BAD_DEPTH)?,
-            parse_double(decay).ok_or(BAD_DECAY)?, // whether it is a decay, `Shape` says
+            parse_double(decay).ok_or(BAD_DECAY)?, // `Shape` checks the range
         ),
         _ => return Err(ReplyError::WRONG_ARITY),
     };

@@ -10,7 +10,7 @@ pub type StoredTopK = Stored<TopK>;
 
 static TYPES: [NativeType<StoredTopK>; 2] = [native::<TopK, 0>(0), native::<TopK, 1>(0)];
 
-/// Lists with a window, until the end of a slice.
+/// Lists with a window that wait for the end of a slice.
 static LAPSES: Queue = Queue::new();
 
 impl Family for TopK {

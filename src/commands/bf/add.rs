@@ -79,7 +79,7 @@ fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let args = arguments.try_list_from(2);
     let mut args = args.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let mut insertion = parse_insert(&args);
-    // EX is RedisBloom's EXPANSION, as this module replicates none.
+    // In a replay, EX is RedisBloom's EXPANSION: this module never replicates EX.
     let is_ours =
         insertion.is_ok_and(|words| words.creation.is_none_or(|one| one.expiry.is_none()));
     if !is_ours && context.is_replay() {
@@ -119,8 +119,8 @@ impl Items {
 }
 
 /// Adds the items to the command's key, and calls `answer` with whether each was new. Replicates
-/// what took effect: the items as they came, or with their time, but without the refused one and
-/// those after it, and without an expiry, which is replicated apart.
+/// the items before the first refused one, with their time if the filter has a window. An expiry is
+/// replicated separately.
 fn add_items(
     context: &Context,
     arguments: Arguments<'_>,

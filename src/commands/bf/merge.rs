@@ -1,4 +1,4 @@
-//! BF.MERGE: the union of filters with equal parameters, but for the capacity.
+//! BF.MERGE: the union of filters whose parameters are equal, except for the capacity.
 
 use crate::commands::reply_error::ReplyError;
 use crate::types::BloomFilter;
@@ -98,7 +98,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     Ok(())
 }
 
-/// The filter of the destination, or a new one like the largest source, the first of several.
+/// The filter of the destination, or a new one like the largest source (the first of equals).
 fn destination<'a>(
     context: &Context,
     entry: Entry<'a, BloomFilter>,
@@ -117,8 +117,8 @@ fn destination<'a>(
     }
 }
 
-/// Adds the sources to the filter. Returns whether it has changed; `None` if the client has got the
-/// error.
+/// Adds the sources to the filter. Returns whether it has changed; `None` if the error has been
+/// sent to the client.
 fn add_all(
     context: &Context,
     filter: &mut Filter,

@@ -23,14 +23,14 @@ const AT_ONCE: u64 = 4 << 20;
 /// How long a client waits, in milliseconds, besides the time that the fold takes: Redis 7.0 does
 /// not wake it if the key is deleted.
 const PATIENCE_MS: u64 = 10_000;
-/// The least that is folded meanwhile, a tenth of what an idle server folds.
+/// The minimum number of bytes folded in a millisecond, a tenth of what an idle server folds.
 const BYTES_PER_MS: u64 = 100_000;
 
 pub const SHRINK: Command<ReplyError> = Command {
     name: c"bf.shrink",
     arity: -2,
-    // It needs memory for the smaller filter before it frees the larger one, but less than what
-    // that one may take.
+    // It needs memory for the smaller filter before it frees the larger one, but less than the
+    // larger one may take.
     flags: "write blocking",
     access: KeyAccess::Update,
     summary: c"Gives a Bloom filter the smallest size that holds its items, or a number of items",
@@ -53,8 +53,8 @@ fn parse(arguments: Arguments<'_>) -> Result<u64, ReplyError> {
     Ok(capacity(arguments.bytes(3))?)
 }
 
-/// Replies with the capacity that the filter has then. A small filter is folded at once, a large
-/// one [between commands](crate::shrinking), where its client can wait.
+/// Replies with the new capacity. A small filter is folded at once, a large one [between
+/// commands](crate::shrinking), where its client can wait.
 fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let capacity = parse(arguments)?;
     let name = arguments.at(1);
@@ -64,7 +64,7 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     if !filter.may_be_united() {
         return Err(ReplyError::NO_SHRINKING);
     }
-    // Another server has decided about a replay, with the same bits. A local job on the filter ends
+    // For a replay, another server has decided, with the same bits. A local job on the filter ends
     // with an error: the filter has changed.
     let folded = match context.is_replay() {
         true => {
@@ -90,7 +90,7 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     Ok(())
 }
 
-/// What became of a filter.
+/// The outcome of folding a filter.
 enum Folded {
     /// It is smaller. Its old sub-filter is to be freed.
     Shrunk(BlockedBloom),
@@ -114,8 +114,8 @@ fn fold(context: &Context, filter: &mut Filter, capacity: u64) -> Result<Folded,
     Ok(Folded::of(old))
 }
 
-/// Folds the filter at once if it is small or the client cannot wait; lets the client wait while it
-/// is folded, or finishes that.
+/// Folds the filter at once if it is small or the client cannot wait; otherwise lets the client
+/// wait while it is folded, and finishes the fold when the command runs again.
 fn fold_or_wait(
     context: &Context,
     name: Argument<'_>,
@@ -142,7 +142,7 @@ fn fold_or_wait(
 }
 
 /// Lets the client wait for the end of the fold of `bytes` bytes. It holds `client` until then. If
-/// it takes far too long, or the client is unblocked, its reply is null and nothing has changed.
+/// that takes far too long, or the client is unblocked, its reply is null and nothing has changed.
 fn wait(
     context: &Context,
     key: Argument<'_>,

@@ -113,7 +113,7 @@ fn parse(context: &Context, arguments: Arguments<'_>) -> Result<CountingInsertio
         insertion = parse_counting_insert(&args);
     }
     if insertion.is_err() {
-        hide_seeds(context, &args, 2); // not an option here, but perhaps taken for one
+        hide_seeds(context, &args, 2); // SEED is no option here, but a client may think so
     }
     Ok(insertion?)
 }
@@ -159,9 +159,9 @@ fn insert(
 /// Whether an item was added, or why it was refused.
 type Answer = Result<bool, AddError>;
 
-/// Replicates what took effect: the command as it came, unless an item was refused or not tried,
-/// since a replica might add it. Then a command with those that were added; without memory for a
-/// list of them, a CF.ADD for each. An expiry is replicated apart from it.
+/// Replicates what took effect: the command as it came or, if an item was refused or not tried,
+/// which a replica might add, a command with the added items; without memory for their list, a
+/// CF.ADD for each. An expiry is replicated separately.
 fn replicate<'a>(
     opened: Opened<'a, CountingFilters>,
     arguments: Arguments<'_>,

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Items looked up, and hashes applied, before others get their turn: 10 to 30 µs.
+/// Items looked up, or hashes applied, under one acquisition of the lock: 10 to 30 µs.
 const TURN: usize = 1024;
 /// The position of a follower without a copy, or with one whose contents are unknown.
 pub(super) const BEGINNING: &[u8] = b"0";
-/// How often a thread looks that waits for a copy. A fetch takes milliseconds.
+/// How often a thread that waits for a copy checks for it. A fetch takes milliseconds.
 const LOOK: Duration = Duration::from_millis(1);
 /// Threads that look up without sharing a cache line: as many as with crossbeam's `ShardedLock`.
 const SHARDS: usize = 8;
@@ -30,17 +30,17 @@ pub(super) struct Copy {
     is_stopped: AtomicBool,
     fetches: AtomicU64,
     changes: AtomicU64,
-    /// That of the process in which the worker is.
+    /// The fork generation of the process that runs the worker.
     generation: AtomicU32,
 }
 
-/// What a child of `fork` has from its parent.
+/// What a child of `fork` inherits from its parent.
 #[derive(Default)]
 struct State {
     /// The filter of each partition; none before all are complete, or while a key is missing.
     filters: Option<Vec<Filter>>,
-    /// With the filters, a position of each: what is in the filter, and nothing else, was new up to
-    /// there. It is [`BEGINNING`] between two turns.
+    /// The journal position of each filter, which contains exactly the items that were new up to
+    /// there. It is [`BEGINNING`] between two turns of `apply`.
     positions: Vec<Vec<u8>>,
     error: Option<Error>,
 }
@@ -82,7 +82,7 @@ impl Copy {
         self.generation.load(Relaxed) != generation()
     }
 
-    /// Notes that this process gets a worker. Returns whether it had none: then the caller starts
+    /// Notes that this process gets a worker. Returns true if it had none: the caller then starts
     /// it.
     pub fn adopt(&self) -> bool {
         self.state.write(|state| {
@@ -95,7 +95,7 @@ impl Copy {
         })
     }
 
-    /// Takes [`Self::adopt`] back: no worker could be started.
+    /// Undoes [`Self::adopt`], because no worker could be started.
     pub fn abandon(&self) {
         self.generation.store(generation().wrapping_sub(1), Relaxed);
     }
@@ -170,7 +170,7 @@ impl Copy {
         self.state.read(|state| state.filters.is_some().then(|| state.positions.clone()))
     }
 
-    /// Takes the filters away, and ends the worker.
+    /// Drops the filters, and tells the worker to end.
     pub fn stop(&self) {
         self.is_stopped.store(true, Relaxed);
         self.withdraw();
@@ -197,7 +197,7 @@ impl Copy {
         drop(replaced); // without the lock
     }
 
-    /// Publishes another filter of a partition, if the others are published.
+    /// Replaces the filter of a partition, if the filters are published.
     pub fn replace(&self, partition: usize, filter: Filter, position: Vec<u8>) {
         let replaced = self.state.write(|state| {
             let place = state.filters.as_mut()?.get_mut(partition)?;
@@ -207,16 +207,16 @@ impl Copy {
         drop(replaced); // without the lock
     }
 
-    /// Takes the filters back: a key is missing.
+    /// Drops the filters: a key is missing, or the follower is closed.
     pub fn withdraw(&self) {
         let replaced = self.state.write(|state| state.filters.take());
         drop(replaced); // without the lock
     }
 
-    /// Applies changes to a partition, which is at `position` then.
+    /// Applies changes to a partition, which is then at `changes.position`.
     ///
     /// # Errors
-    /// `OutOfMemory`; some of them are missing then.
+    /// `OutOfMemory`: then only some of the changes have been applied.
     pub fn apply(&self, partition: usize, changes: &Changes) -> Result<(), AddError> {
         if changes.is_empty() && self.is_at(partition, &changes.position) {
             return Ok(());
@@ -229,7 +229,7 @@ impl Copy {
             let turn = turns.next().unwrap_or((Part::Table, &[]));
             let position = turns.peek().map_or(changes.position.as_slice(), |_| BEGINNING);
             self.state.write(|state| {
-                // With the lock, so that whoever finds an item finds it counted.
+                // Counted under the lock, so that a thread that finds an item finds it counted.
                 self.changes.fetch_add(turn.1.len() as u64, Relaxed);
                 state.apply(partition, turn, position)
             })?;
@@ -243,7 +243,7 @@ impl Copy {
         self.state.read(|state| state.positions.get(partition).is_some_and(|at| at == position))
     }
 
-    /// The copy lacked nothing when the worker polled, at `asked_at`.
+    /// Notes that the copy was complete when the worker polled, at `asked_at`.
     pub fn is_current(&self, asked_at: Instant) {
         let at = asked_at.duration_since(self.begun).as_micros();
         self.current_at.store(u64::try_from(at).unwrap_or(u64::MAX), Relaxed);
@@ -252,7 +252,7 @@ impl Copy {
         }
     }
 
-    /// The copy does not follow now.
+    /// Notes why the copy does not follow now.
     pub fn failed(&self, error: Error) {
         self.state.write(|state| state.error = Some(error));
     }

@@ -13,15 +13,15 @@
 //! - Whatever is added after the position is noted is among the changes since it, whether a chunk
 //!   of the fetch has it or not, and is applied to the part in which the server has it
 //!   ([`Filter::follow`](splitbloom_filter::Filter::follow)).
-//! - Each chunk and each change comes with the position, so all are of one filter, which has
-//!   changed by adds only. If it is another one, the follower begins anew.
+//! - Each request for a chunk or for changes names the position, so all replies are about one
+//!   filter, which has changed by adds only. If it is another filter, the follower begins anew.
 //!
-//! A replica promises what it has: its lag comes on top.
+//! A copy of a replica's filter promises what the replica has: the replica's lag comes on top.
 //!
 //! # Forks
 //! A child has the copy and its positions, but no worker. Its first use of the follower starts one,
 //! which goes on as after a lost connection. The parent's connection stays open in the child,
-//! unused: it belongs to a thread that is not there.
+//! unused: it belongs to a thread that the child does not have.
 
 mod copy;
 #[cfg(test)]
@@ -56,7 +56,7 @@ struct Source {
     keys: Vec<Vec<u8>>,
 }
 
-/// How a follower is.
+/// The state of a follower.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
@@ -64,7 +64,7 @@ pub struct Status {
     pub bytes: u64,
     /// How often the filter was fetched as a whole, a partition at a time.
     pub fetches: u64,
-    /// Items that came after that.
+    /// New items applied to the copy after it was fetched.
     pub changes: u64,
     /// Why the copy does not follow now, if it does not.
     pub error: Option<Error>,
@@ -112,7 +112,7 @@ impl Follower {
         }
     }
 
-    /// Ends it: takes the copy away, and ends its thread within a second.
+    /// Ends the follower: drops the copy, and ends the thread within a second.
     pub fn close(&self) {
         self.copy.stop();
     }
@@ -124,8 +124,8 @@ impl Follower {
         self.copy().contains(item)
     }
 
-    /// The same for many items, in order, whose cache misses overlap. The worker may change the
-    /// copy between any thousand of them.
+    /// As [`Self::contains`], for many items, in order; with one partition their cache misses
+    /// overlap. The worker may change the copy after each 1024 of them.
     pub fn contains_many(&self, items: &[impl AsRef<[u8]>]) -> Option<Vec<bool>> {
         self.copy().contains_many(items)
     }
@@ -135,9 +135,9 @@ impl Follower {
         self.copy().is_ready()
     }
 
-    /// The time in which something may have been added that the copy lacks: since it last polled
-    /// and lacked nothing. `None` if there is no copy. It is a few milliseconds while items are
-    /// added, up to half a second while none are, and grows while no server replies.
+    /// How long ago the worker last polled and found the copy complete: it may lack items added
+    /// since then. `None` if there is no copy. It is a few milliseconds while items are added, up
+    /// to half a second while none are, and grows while no server replies.
     pub fn staleness(&self) -> Option<Duration> {
         self.copy().staleness()
     }
@@ -148,7 +148,7 @@ impl Follower {
         self.copy().wait_until_ready(deadline)
     }
 
-    /// How it is.
+    /// The state of the follower.
     pub fn status(&self) -> Status {
         self.copy().status()
     }

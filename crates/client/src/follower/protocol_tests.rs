@@ -24,7 +24,7 @@ const PAGE_1: Set = 0b01101;
 /// Items after which the sub-filter is full.
 const CAPACITY: u32 = 2;
 
-/// The rules of the protocol. Without one of them it is what it was.
+/// The rules of the protocol. With one switched off, the protocol is as it was before that rule.
 #[derive(Clone, Copy)]
 struct Rules {
     /// A position says which hashes are in the table. Otherwise the copy goes by its own count.
@@ -46,12 +46,12 @@ struct Parts {
 }
 
 impl Parts {
-    /// The items found in the sub-filter: 4 by chance, because of 0.
+    /// The items found in the sub-filter: item 4 is a false positive of item 0.
     fn in_sub_filter(self) -> Set {
         self.sub_filter | (self.sub_filter & 1) << 4
     }
 
-    /// The items found: 3 by chance, because of 2 in the table.
+    /// The items found: item 3 is a false positive of item 2 in the table.
     fn found(self) -> Set {
         self.in_sub_filter() | self.table | (self.table & 0b100) << 1
     }
@@ -74,7 +74,7 @@ struct Filter {
     journal: u8,
     /// The items that were new since the journal began, and whether each is in the table.
     log: Vec<(u8, bool)>,
-    /// How many of the oldest are gone.
+    /// The number of entries at the start of the log that are gone.
     gone: usize,
 }
 
@@ -120,13 +120,13 @@ enum Step {
     Frozen,
 }
 
-/// A copy, or the part of it that has come.
+/// A copy, or the part of it received so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Copy {
     parts: Parts,
     /// The items that its sub-filter has counted.
     count: u32,
-    /// The items whose page has come.
+    /// The items whose page has been received.
     pages: Set,
 }
 
@@ -165,7 +165,7 @@ impl Copy {
         }
     }
 
-    /// What a filter does that takes an item.
+    /// Adds an item as a filter does.
     fn add(&mut self, bit: Set) {
         if self.parts.table == 0 && self.count < CAPACITY {
             self.count += u32::from(self.parts.in_sub_filter() & bit == 0);
@@ -180,7 +180,7 @@ impl Copy {
 struct Follower {
     step: Step,
     position: Position,
-    /// What has come of a filter that is being fetched.
+    /// The part received so far of a filter that is being fetched.
     fetched: Copy,
     /// The copy, and its position.
     published: Option<(Copy, Position)>,
@@ -237,7 +237,7 @@ impl Follower {
         true
     }
 
-    /// That of a child process.
+    /// The follower of a child process.
     fn forked(&self, rules: Rules) -> Self {
         let (step, position) = match self.published {
             _ if !rules.child_goes_on => (Step::Frozen, Position::default()),
@@ -252,7 +252,7 @@ impl Follower {
     }
 }
 
-/// All there is: two filters, of which the first has the key, and a follower, or that of its child.
+/// The whole state: two filters, the first of which has the key, and the follower or its child.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct World {
     filter: Filter,
@@ -276,7 +276,7 @@ enum Event {
     EndJournal,
     /// The oldest hash goes.
     Overrun,
-    /// The process forks, and the child is looked at.
+    /// The process forks, and the search goes on with the child.
     Fork,
 }
 
@@ -339,8 +339,8 @@ impl World {
         }
     }
 
-    /// Whether the copy becomes current if nothing else happens: a step to find out that it must
-    /// begin anew, seven to fetch, and one to follow.
+    /// Checks that the copy becomes current if nothing else happens, within nine steps: one to find
+    /// out that it must begin anew, seven to fetch, and one to follow.
     fn goes_on(&self, rules: Rules) -> Result<(), Fault> {
         let mut world = self.clone();
         for _ in 0..9 {
@@ -355,7 +355,7 @@ impl World {
 /// Searches every order of up to `depth` events, breadth first. Returns the number of worlds, or
 /// the shortest way to a fault.
 fn explore(rules: Rules, depth: usize) -> Result<usize, (Fault, Vec<Event>)> {
-    // One without a table, and two with an item in either of its pages.
+    // One world without a table, and one each with an item in page 1 and in page 2 of the table.
     let first = [[0].as_slice(), &[0, 1, 2], &[2, 3, 1]].map(World::of);
     let mut known = HashSet::from(first.clone());
     let mut worlds: Vec<_> = first.into_iter().map(|world| (world, Vec::new())).collect();
@@ -378,7 +378,7 @@ fn explore(rules: Rules, depth: usize) -> Result<usize, (Fault, Vec<Event>)> {
     Ok(known.len())
 }
 
-/// Events with which each of the faults below is found, and a few more.
+/// The number of events: enough to find each of the faults below, and a few more.
 const DEPTH: usize = 9;
 
 #[test]

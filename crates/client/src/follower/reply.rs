@@ -5,16 +5,16 @@ use redis::Value;
 use splitbloom_filter::filter::Part;
 use splitbloom_filter::{AddError, Filter, ItemHash};
 
-/// The most hashes in one reply: a reply with as many may not be all.
+/// The maximum number of hashes in one reply. After that many, there may be more.
 pub(super) const MAX_CHANGES: usize = 1 << 16;
 
-/// The position that the follower has with this reply, and what is new.
+/// The position that the follower reaches with this reply, and what is new up to there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Changes {
     pub position: Vec<u8>,
     /// `None` if the filter is to be fetched.
     pub hashes: Option<Vec<ItemHash>>,
-    /// How many of the last hashes are in the table, those before in the sub-filter.
+    /// The number of hashes at the end that are in the table; those before are in the sub-filter.
     in_table: usize,
 }
 
@@ -39,7 +39,7 @@ impl Changes {
         self.parts().into_iter().try_for_each(|(part, hashes)| filter.follow(part, hashes))
     }
 
-    /// Whether they are of the journal that `position` is of.
+    /// Whether the changes come from the journal that `position` names.
     pub fn are_of_journal_of(&self, position: &[u8]) -> bool {
         let journal =
             |position: &[u8]| position.split(|byte| *byte == b'-').next().map(<[u8]>::to_vec);
@@ -47,20 +47,20 @@ impl Changes {
     }
 }
 
-/// How many of the last hashes before a position are in the table: its last number.
+/// The number of hashes just before a position that are in the table: the position's last number.
 fn in_table(position: &[u8]) -> Option<usize> {
     let number = position.rsplit(|byte| *byte == b'-').next()?;
     std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 impl Changes {
-    /// Whether the copy changes by them.
+    /// Whether they change the copy.
     pub fn has_news(&self) -> bool {
         self.hashes.as_ref().is_none_or(|hashes| !hashes.is_empty())
     }
 }
 
-/// Parses the reply to a question about several filters: the places of those that have news.
+/// Parses the reply to a question about several filters. Returns the indexes of those with news.
 ///
 /// # Errors
 /// `Unexpected` for a reply that the command never gives.

@@ -16,14 +16,14 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long the server holds a question for which it has no news: then the follower knows that it
-/// is still there.
+/// How long the server holds a question while it has no news. Its null reply then tells the
+/// follower that the server is alive.
 const HEARTBEAT: Duration = Duration::from_millis(200);
-/// The same, if there are other nodes whose replies are read only afterwards.
+/// The same if several nodes are asked: their replies are read one after the other.
 const TURN: Duration = Duration::from_millis(10);
-/// How often each of several partitions is polled, although no news is known: while items
-/// come, and while none do. A question costs the server 2.7 µs, so 256 partitions take 3.5 % of its
-/// time, or 0.15 %.
+/// How often each of several partitions is polled without known news: while items are added, and
+/// while none are. A question costs the server 2.7 µs, so 256 partitions take 3.5 % of its time, or
+/// 0.15 %.
 const SWEEP: Duration = Duration::from_millis(20);
 const SWEEP_OF_IDLE: Duration = Duration::from_millis(450);
 /// The pause after news: a thousand questions a second are enough.
@@ -48,7 +48,7 @@ struct Part {
     filter: Option<Filter>,
     /// Whether there may be news that has not been polled.
     is_due: bool,
-    /// The last question before which nothing came that it lacks.
+    /// The time of the last question whose reply left nothing missing.
     current_at: Option<Instant>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Worker {
     nodes: Vec<ConnectionInfo>,
     parts: Vec<Part>,
     is_published: bool,
-    /// Whether a key was missing the last time, by a node of a cluster that its slot may have left.
+    /// Whether a key was missing the last time; in a cluster, its slot may have left that node.
     was_missing: bool,
     /// When the last fetch ended, and how long it took.
     last_fetch: (Instant, Duration),
@@ -158,7 +158,7 @@ impl Worker {
         let mut link = link.map_err(Error::Unreachable)?;
         self.nodes = link.nodes().collect();
         link.set_patience(PATIENCE);
-        // What an older link has learned confirms nothing on this one.
+        // Replies over an older link do not make the copy current on this one.
         for part in &mut self.parts {
             (part.is_due, part.current_at) = (true, None);
         }
@@ -175,7 +175,7 @@ impl Worker {
                 false => self.wait(&mut link, rest),
             };
             if asked.is_err() && self.is_published {
-                self.publish(); // what has come of other partitions
+                self.publish(); // what was received of other partitions
             }
             let has_news = asked?;
             if has_news {
@@ -197,8 +197,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Asks for what is new in the partitions that are due. Returns whether anything is. An error
-    /// of one keeps no other back, unless there is no filter.
+    /// Asks for what is new in the partitions that are due. Returns whether anything was. An error
+    /// in one does not stop the others, unless a filter is missing.
     fn ask(&mut self, link: &mut Link) -> Result<bool, Error> {
         let asked_at = Instant::now();
         let due = (0..self.parts.len()).filter(|index| self.parts[*index].is_due);
@@ -211,7 +211,7 @@ impl Worker {
         let replies = due.into_iter().zip(replies);
         let mut replies: Vec<_> =
             replies.map(|(index, reply)| (index, self.found(index, reply))).collect();
-        // Before any is fetched: without one of them, the others are of no use.
+        // Checked before any is fetched: if one partition has no filter, the others are of no use.
         let is_none = |reply: &Result<_, Error>| reply.as_ref().is_err_and(has_no_filter);
         if let Some(place) = replies.iter().position(|(_, reply)| is_none(reply)) {
             return replies.swap_remove(place).1.map(|_| false);
@@ -226,8 +226,8 @@ impl Worker {
         outcome.map(|()| has_news)
     }
 
-    /// Waits until something is new, of several partitions at most for `longest`: each node holds
-    /// one question about all of its partitions. Returns whether the copy got anything.
+    /// Waits until something is new; with several partitions, at most for `longest`. Each node
+    /// holds one question about all of its partitions. Returns whether the copy has changed.
     fn wait(&mut self, link: &mut Link, longest: Duration) -> Result<bool, Error> {
         let asked_at = Instant::now();
         let mut nodes: BTreeMap<Option<Address>, Vec<usize>> = BTreeMap::new();
@@ -247,7 +247,7 @@ impl Worker {
             let reply = self.found(node[0], reply);
             let taken = match *node {
                 [index] => self.take(index, reply, asked_at, link),
-                // The others may have been renamed, so this is no reply to a question about each.
+                // Filters may have been renamed, so each one with news is polled by its key.
                 _ => reply.and_then(|reply| places(&reply)).map(|places| {
                     places.into_iter().filter_map(|place| node.get(place)).for_each(|index| {
                         self.parts[*index].is_due = true;
@@ -277,7 +277,7 @@ impl Worker {
         on(key, &changes)
     }
 
-    /// The reply to a question about a partition.
+    /// Turns the error `not found` about a partition into [`Error::Missing`].
     fn found(&self, index: usize, reply: Result<Value, Error>) -> Result<Value, Error> {
         match reply {
             Err(Error::Refused(text)) if text == crate::NOT_FOUND => {
@@ -287,7 +287,7 @@ impl Worker {
         }
     }
 
-    /// Takes a reply about a partition in. Returns whether it has news.
+    /// Handles a reply about a partition. Returns whether it has news.
     fn take(
         &mut self,
         index: usize,
@@ -304,7 +304,7 @@ impl Worker {
         Ok(has_news)
     }
 
-    /// Takes changes of a partition in, and notes whether it may lack more.
+    /// Applies changes to a partition, or fetches it, and notes whether it may lack more.
     fn take_in(
         &mut self,
         index: usize,
@@ -390,10 +390,10 @@ impl Worker {
     }
 }
 
-/// What the server replies about a filter that forgets, which has no journal.
+/// The server's error for a filter with a window, which has no journal.
 const WINDOW: &str = "ERR a filter with a window cannot be followed";
 
-/// Whether a key is missing, or holds something else.
+/// Whether a key is missing, or holds nothing that can be followed.
 fn has_no_filter(error: &Error) -> bool {
     match error {
         Error::Missing(_) => true,
@@ -411,7 +411,7 @@ fn not_applied(error: AddError) -> Error {
 
 /// Fetches the filter of a key from `position` on, in chunks of at most 1 MiB, and follows it
 /// meanwhile: a journal need not hold more than what is new between two chunks. Calls `between`
-/// after each chunk. Returns the position of the copy.
+/// after each chunk. Returns the copy and its position.
 fn fetch(
     link: &mut Link,
     key: &[u8],
@@ -462,7 +462,7 @@ fn unexpected_chunk(what: &str) -> Error {
     Error::Unexpected(format!("to BF.SCANDUMP: {what}"))
 }
 
-/// Loads a chunk into what has come of a filter.
+/// Loads a chunk into the part of a filter received so far; the first one begins it.
 fn load(mut filter: Option<Filter>, bytes: &[u8]) -> Result<Option<Filter>, Error> {
     if !is_chunk(bytes) {
         return Err(unexpected_chunk("another module serves this filter"));

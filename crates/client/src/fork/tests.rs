@@ -11,7 +11,7 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether `holds` in a child; one that is stuck is killed.
+/// Whether `holds` returns true in a child process; a stuck child is killed.
 fn in_child(holds: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child runs only what follows, and leaves without destructors.
     let child = unsafe { libc::fork() };
@@ -24,7 +24,7 @@ fn in_child(holds: impl FnOnce() -> bool) -> bool {
     }
     assert!(child > 0);
     let mut status = 0;
-    // SAFETY: the status is this frame's.
+    // SAFETY: `status` is a local variable.
     let waited = unsafe { libc::waitpid(child, &mut status, 0) };
     waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }

@@ -1,4 +1,4 @@
-//! Nodes that reply by a script, for states of a cluster that pass too soon.
+//! Nodes that reply by a script, for states of a cluster that are too brief to provoke.
 
 use crate::{Keys, PartitionedFilter, Retry, Topology};
 use redis::{cmd, IntoConnectionInfo as _};
@@ -49,8 +49,8 @@ fn number(client: &mut BufReader<TcpStream>, mark: char) -> Option<usize> {
 
 const NOT_FOUND: &str = "-ERR not found\r\n";
 
-/// What a GET returns that the owner of its slot redirects with ASK to a node which replies
-/// `refusal` each time. The owner replies to each one after that with `later`.
+/// The replies to a GET that the owner of its slot redirects with ASK to a node which always
+/// replies `refusal`. The owner then replies to each further GET with the next of `later`.
 fn get_after(refusal: &str, retry: Retry, later: &[&str]) -> String {
     let importing = node(vec![refusal.into(); later.len() + 1]);
     let ask = format!("-ASK 0 127.0.0.1:{importing}\r\n");

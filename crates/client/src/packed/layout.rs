@@ -27,7 +27,7 @@ impl Layout {
         }
     }
 
-    /// Cuts off an item, with what ends it, from items that are not empty.
+    /// Splits off the first item, with its line feed if it has one. `items` must not be empty.
     pub(super) fn split_item(self, items: &[u8]) -> (&[u8], &[u8]) {
         items.split_at(match self {
             Self::Lines => memchr(b'\n', items).map_or(items.len(), |end| end + 1),
@@ -35,7 +35,7 @@ impl Layout {
         })
     }
 
-    /// Cuts off as many items as fit in a piece, at least one.
+    /// Splits off as many items as fit in a piece, at least one.
     pub(super) fn split_piece(self, items: &[u8]) -> (&[u8], &[u8]) {
         let most = items.len().min(PIECE_BYTES);
         let end = match self {
@@ -49,7 +49,7 @@ impl Layout {
         }
     }
 
-    /// An item without what ends it.
+    /// An item without its line feed.
     pub(super) fn bare(self, item: &[u8]) -> &[u8] {
         match self {
             Self::Lines => item.strip_suffix(b"\n").unwrap_or(item),

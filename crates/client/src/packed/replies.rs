@@ -4,8 +4,8 @@ use crate::Error;
 use bitvec::prelude::{BitSlice, Lsb0};
 use redis::Value;
 
-/// How many items of a piece changed the filter, how many of its first items were carried out, and
-/// what refused the next one.
+/// Returns how many items of a piece changed the filter, how many of its first items were carried
+/// out, and the error of the next one if it was refused.
 pub fn change(reply: &Value, len: u64) -> Result<(u64, u64, Option<Error>), Error> {
     let known = match reply {
         Value::Int(changed) => natural(*changed).map(|changed| (changed, len, None)),
@@ -28,7 +28,7 @@ fn natural(number: i64) -> Option<u64> {
     u64::try_from(number).ok()
 }
 
-/// A bit for each item: item i is bit i mod 8 of byte i / 8. Of an item by itself, its answer.
+/// A bit for each item: item i is bit i mod 8 of byte i / 8. For a single item, its answer.
 pub fn bits(reply: Value, len: usize) -> Result<Vec<bool>, Error> {
     match reply {
         Value::BulkString(bytes) if bytes.len() == len.div_ceil(8) => {
@@ -50,7 +50,7 @@ pub fn booleans(reply: Value, len: usize) -> Result<Vec<bool>, Error> {
     }
 }
 
-/// The beginning of a reply that the command never gives.
+/// The error for a reply that the command never gives; it quotes the beginning.
 fn unexpected(reply: &Value) -> Error {
     Error::Unexpected(format!("{reply:?}").chars().take(200).collect())
 }

@@ -8,8 +8,8 @@ use crate::{Error, PartitionedFilter};
 use redis::Value;
 use splitbloom_partition::slot_of;
 
-/// A batch that has been sent. It keeps the filter, because its replies could not be distinguished
-/// from those to other commands.
+/// A batch that has been sent. It owns the filter until its replies are read: they could not be
+/// distinguished from those to other commands.
 pub struct UnderWay<T> {
     filter: PartitionedFilter,
     sent: Sent,
@@ -30,18 +30,18 @@ impl<T> UnderWay<T> {
 /// When a batch asks whether its keys exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Existence {
-    /// A command on a missing key is refused, or may create it.
+    /// Never: a command on a missing key is refused, or may create it.
     NotAsked,
-    /// Before it creates one.
+    /// Before the commands, which would create a missing key.
     Before,
-    /// After the answers that a missing key gives as well: then it was there for them.
+    /// After lookups, which also work on a missing key: if it exists then, it existed for them.
     After,
 }
 
 impl PartitionedFilter {
     /// Adds packed items. The keys must exist if the filter is partitioned or [known to
-    /// exist](Self::known_to_exist): one that was lost is created anew, and is the refusal. After a
-    /// failure those to a Bloom filter are sent again: an item that was added and whose reply was
+    /// exist](Self::known_to_exist): a lost one is created anew, and reported as the refusal. After
+    /// a failure, adds to a Bloom filter are sent again: an item that was added and whose reply was
     /// lost is not counted as new. A counting filter would count the item twice, so there a lost
     /// connection ends the batch.
     pub fn pack_add(self, family: Family, layout: Layout, items: &[u8]) -> UnderWay<Changes> {

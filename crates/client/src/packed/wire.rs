@@ -3,8 +3,8 @@
 use super::layout::{Layout, PIECE_BYTES};
 use super::{Family, Piece};
 
-/// The command for a piece: packed, unless it is an item by itself. `ending` is that of the name of
-/// the command for one item.
+/// The command for a piece: packed, unless the piece is one long item. `ending` ends the name of
+/// the command for one item, such as `ADD`.
 pub fn command_for(
     family: Family,
     ending: &str,
@@ -36,7 +36,7 @@ pub fn command(name: &str, key: &[u8], layout: Layout, items: &[u8]) -> Vec<u8> 
     encode(words.len(), words.into_iter())
 }
 
-/// The same with an argument for each item.
+/// A command for the wire with an argument for each item.
 pub fn separate(name: &str, key: &[u8], layout: Layout, items: &[u8]) -> Vec<u8> {
     let mut rest = items;
     let each = std::iter::from_fn(|| {

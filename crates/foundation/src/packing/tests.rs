@@ -91,7 +91,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
     prop_oneof![(0..20usize).prop_map(Layout::Fixed), Just(Layout::Lines), Just(Layout::Prefixed)]
 }
 
-/// Bytes of which many end lines, and many are prefixes of what is there.
+/// Bytes of which many are line feeds, and many are lengths that fit the rest.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![Just(b'\n'), Just(0), 0..8u8, any::<u8>()], 0..200)
 }
