@@ -1,5 +1,5 @@
-//! Numbers as little-endian bytes, and back: what chunks, headers and foreign formats are read from
-//! and written to. Every field that is read is checked against its range ([`within`]).
+//! Little-endian numbers, read from and written to chunks, headers and foreign formats. Every field
+//! that is read is checked against its range ([`within`]).
 
 use crate::error::{ensure, DecodeError};
 use xxhash_rust::xxh3::xxh3_64;
@@ -89,14 +89,14 @@ pub trait Sink {
     }
 }
 
-/// Room for the whole chunk must be reserved: this is no place for the allocator to refuse.
+/// The caller must have reserved room for the whole chunk: a refusal could not be reported here.
 impl Sink for Vec<u8> {
     fn bytes(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
 
     fn words(&mut self, words: &[u64]) {
-        // A segment at a time is cleared and written: it stays in the cache between the two.
+        // Clears and writes a segment at a time, which stays in the cache in between.
         let start = self.len();
         self.resize(start + words.len() * 8, 0);
         write_words(words, &mut self[start..]);

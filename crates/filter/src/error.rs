@@ -17,7 +17,7 @@ pub enum AddError {
     OutOfMemory,
 }
 
-/// Why filters could not be united, or one not be shrunk. Nothing has changed.
+/// Why filters could not be united, or a filter could not be shrunk. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnionError {
     /// The false-positive rate could be above the one requested.
@@ -31,7 +31,7 @@ pub enum UnionError {
     },
     /// The union would cost more than the caller allows.
     TooCostly,
-    /// The filter cannot take what the others have.
+    /// The filter cannot take the items of the others.
     Add(AddError),
 }
 
@@ -92,7 +92,7 @@ impl std::fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// What a load allocates can only be too large, or be refused.
+/// An allocation of a load fails only above the limit, or because the allocator refuses.
 impl<E: Into<AddError>> From<E> for DecodeError {
     fn from(error: E) -> Self {
         match error.into() {

@@ -95,7 +95,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Takes the next hashes, as many as fit; none at the end.
+    /// Reads the next hashes, as many as fit, and returns them; none at the end.
     #[inline]
     pub fn read(&mut self, hashes: &mut impl Iterator<Item = ItemHash>) -> &[ItemHash] {
         self.len = 0;
@@ -108,7 +108,7 @@ impl Group {
         self.hashes()
     }
 
-    /// Those taken last.
+    /// The hashes read last.
     #[inline]
     pub fn hashes(&self) -> &[ItemHash] {
         &self.hashes[..self.len]
@@ -124,7 +124,7 @@ pub struct Groups<I> {
 }
 
 impl<I: Iterator<Item = ItemHash>> Groups<I> {
-    /// All of `hashes`.
+    /// Groups of all `hashes`.
     #[inline]
     pub fn of(hashes: I) -> Self {
         Self { hashes, groups: [Group::default(), Group::default()], next: None }

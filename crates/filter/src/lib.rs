@@ -26,8 +26,8 @@ pub mod error;
 pub mod filter;
 pub mod foreign;
 
-// `doc(hidden)`: what modules, tools, tests and benchmarks of this workspace
-// take apart. It is no part of the interface, and any release may change it.
+// `doc(hidden)`: only for modules, tools, tests and benchmarks of this workspace. It is not part of
+// the interface, and any release may change it.
 #[doc(hidden)]
 pub mod bloom;
 mod bytes;

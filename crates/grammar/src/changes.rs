@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 /// The most hashes in one reply, and their number without COUNT: with 16 bytes each a reply is at
 /// most 1 MiB, as a chunk of BF.SCANDUMP is.
 pub const MAX_CHANGES: u64 = 1 << 16;
-/// The most positions after ALSO: of a filter with a partition in each slot. Each add to a filter
-/// that is followed reads what each waiting client waits for.
+/// The most positions after ALSO: those of a filter with a partition in each slot. There is a limit
+/// because each add to a followed filter reads the positions of each waiting client.
 const MAX_OTHERS: usize = 1 << 14;
 
 /// How long a client may wait, in milliseconds; 0 is for ever. At most ten years: a server adds it
@@ -19,11 +19,11 @@ const BLOCK: RangeInclusive<u64> = 0..=315_360_000_000;
 /// How far a client follows a filter: up to a hash in the journal of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The number that the journal got by chance when it began.
+    /// The random number that the journal got when it began.
     pub journal: u64,
     /// The number of hashes so far.
     pub hashes: u64,
-    /// How many of the last of them are in the table of the filter, those before in its sub-filter.
+    /// How many of the last hashes are in the filter's table; those before are in its sub-filter.
     pub in_table: u64,
 }
 
@@ -69,8 +69,8 @@ pub struct Following<'a> {
 }
 
 impl Following<'_> {
-    /// All positions, if the client asks which of several filters have news; `None` for one that no
-    /// journal has.
+    /// All positions, if the client asks which of several filters have news. A position is `None`
+    /// if the client has nothing yet.
     pub fn several(&self) -> Option<impl ExactSizeIterator<Item = Option<Position>> + '_> {
         let number = self.others.len() + 1;
         let position = |place: usize| match place.checked_sub(1) {

@@ -11,7 +11,7 @@ pub const ERROR_RATE: f64 = 0.01;
 pub const INITIAL_SIZE: i64 = 100;
 /// The default growth factor.
 pub const EXPANSION: i64 = 2;
-/// How many sub-filters RedisBloom adds to a cuckoo filter.
+/// How many sub-filters RedisBloom adds to a cuckoo filter by default, at most.
 pub const MAX_EXPANSIONS: i64 = 32;
 /// The largest number of them that RedisBloom accepts.
 pub const MOST_EXPANSIONS: u64 = 65_536;

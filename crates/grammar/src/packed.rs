@@ -96,7 +96,7 @@ fn parse<'a>(words: &[&'a [u8]], known: &[&[u8]]) -> Result<PackedWords<'a>, Wor
     })
 }
 
-/// Parses the words of an add to a filter that may forget: the same after `[AT milliseconds]`.
+/// As [`parse_packed_add`], after `[AT milliseconds]`: for filters that may forget.
 ///
 /// # Errors
 /// As [`parse_packed_add`]; `BadTime`.

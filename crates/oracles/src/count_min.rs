@@ -40,12 +40,12 @@ impl Plain {
         Self { width, depth, size, count: 0, counters: BTreeMap::new() }
     }
 
-    /// The largest counter.
+    /// The largest value of a counter.
     pub fn most(&self) -> u64 {
         ((1_u128 << (8 * self.size)) - 1).min(MAX_COUNT.into()) as u64
     }
 
-    /// Bytes of its counters, if it may be.
+    /// Bytes of its counters; `None` without counters, or if they are more than `most`.
     fn bytes(&self, most: u64) -> Option<u64> {
         must(self.width > 0 && self.depth > 0)?;
         let bytes = self.width.checked_mul(self.depth)?.checked_mul(self.size);

@@ -16,7 +16,7 @@ pub struct Slots {
     pub is_narrow: bool,
 }
 
-/// Why there are sizes: whoever asks has checked it.
+/// Why `sizes` returns some: the caller has checked it.
 const GOOD: &str = "`is_good` holds";
 
 /// The layout kinds.
@@ -44,7 +44,7 @@ impl Slots {
             && self.sizes().is_some()
     }
 
-    /// The numbers of buckets of the layers, oldest first; nothing if there are too many.
+    /// The numbers of buckets of the layers, oldest first; `None` if they have too many slots.
     pub fn sizes(self) -> Option<Vec<u64>> {
         let (mut sizes, mut buckets, mut slots) = (Vec::new(), u128::from(self.buckets), 0);
         for _ in 0..self.layers {

@@ -27,7 +27,7 @@ impl Generator {
 pub struct Place {
     pub count: u64,
     pub item: Option<Vec<u8>>,
-    /// Whether queries find it: its fingerprint is its own.
+    /// Whether queries find it: its fingerprint is that of its item.
     found: bool,
 }
 
@@ -44,8 +44,8 @@ pub struct Shape {
 #[derive(Clone, Debug)]
 pub struct Plain {
     pub shape: Shape,
-    /// By number, over all rows: the fingerprint of the owner, and the count. Those of 0 and 0 are
-    /// left out.
+    /// By number, over all rows: the fingerprint of the owner, and the count. Buckets where both
+    /// are 0 are left out.
     buckets: BTreeMap<u64, (u64, u64)>,
     pub places: Vec<Place>,
 }
@@ -70,7 +70,7 @@ impl Shape {
         }
     }
 
-    /// The same from the squares that the binary digits name.
+    /// The same as a product of the squares for which `count` has a binary digit 1.
     fn squared(&self, count: u64) -> f64 {
         let mut squares = vec![self.decay];
         squares.extend((1..32).scan(self.decay, |square, _| {
@@ -83,7 +83,7 @@ impl Shape {
 }
 
 impl Plain {
-    /// An empty one.
+    /// An empty sketch.
     pub fn new(shape: Shape) -> Self {
         let places = vec![Place::default(); shape.k as usize];
         Self { shape, buckets: BTreeMap::new(), places }
@@ -155,15 +155,15 @@ impl Plain {
     pub fn add(&mut self, item: &[u8], generator: &mut Generator) -> Option<Vec<u8>> {
         let shape = self.shape.clone();
         self.add_units(item, 1, |count| {
-            // Where one is taken so rarely, nothing is drawn.
+            // If a hit is that rare, nothing is drawn.
             let is_stable = shape.squared(count) < (-53f64).exp2();
             let is_hit = !is_stable && generator.draw() < shape.power(count);
             (count - u64::from(is_hit), 1)
         })
     }
 
-    /// Adds units of an item. `wear` says what is left then of a count of another item, and if that
-    /// is nothing, how many units are left.
+    /// Adds units of an item. `wear` returns what they leave of a count of another item, and if
+    /// that is 0, how many units are left.
     pub fn add_units(
         &mut self,
         item: &[u8],

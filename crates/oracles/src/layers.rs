@@ -3,7 +3,7 @@
 use super::plain_reader::LN_2;
 use std::fmt::Debug;
 
-/// What a layer is: its parameters, and items.
+/// The parameters of a layer, and its number of items.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Description {
     pub entries: u64,
@@ -29,7 +29,7 @@ impl Description {
     }
 }
 
-/// A filter as a second reader has it.
+/// A filter as a second reader represents it.
 pub trait Layers: Debug {
     fn descriptions(&self) -> Vec<Description>;
     fn set_bits(&self) -> u64;

@@ -1,7 +1,7 @@
 //! Each structure a second time, for tests: as plain as possible, of numbers and bytes alone, and
 //! written from the formats' description, so that it shares no mistake with the crates that are
-//! compared with it. They must accept what these readers accept, refuse what they refuse, and
-//! answer alike.
+//! compared with it. Those must accept what these readers accept, refuse what they refuse, and
+//! return the same.
 //!
 //! ```text
 //!   plain_reader  chunks and files of filters, and a writer of chunks
@@ -27,13 +27,13 @@ pub mod stream;
 pub mod tdigest;
 pub mod valkey_bloom;
 
-/// Each number in as many bytes as it says, the least significant first.
+/// Each number in as many bytes as `widths` says, the least significant first.
 pub fn written<const N: usize>(widths: [usize; N], numbers: [u64; N]) -> Vec<u8> {
     let numbers = numbers.map(u64::to_le_bytes);
     widths.iter().zip(&numbers).flat_map(|(width, bytes)| &bytes[..*width]).copied().collect()
 }
 
-/// Nothing, for a reader to end with, unless this holds.
+/// `None` unless `hold`, so that a reader can end with `?`.
 fn must(hold: bool) -> Option<()> {
     hold.then_some(())
 }

@@ -1,7 +1,7 @@
 //! MurmurHash2, as RedisBloom hashes items: one word after the other, in numbers that overflow
 //! nothing.
 
-/// What the two functions called MurmurHash2 do not share.
+/// Where the two functions called MurmurHash2 differ.
 struct Murmur {
     m: u64,
     /// Bytes of a word.

@@ -63,7 +63,7 @@ impl Layer {
         Description { entries, error_rate, hashes, bits_per_item, bits, n2, items }
     }
 
-    /// Without bits that are set. Old filters have 0 bits, and mean 2^n2.
+    /// A layer without set bits. Old filters store 0 bits, and mean 2^n2.
     fn described(mut layer: Description) -> Option<Self> {
         if layer.bits == 0 && layer.n2 < 64 {
             layer.bits = 1 << layer.n2;
@@ -196,7 +196,7 @@ impl Filter {
         head.map(Unsigned).into_iter().chain(layers).collect()
     }
 
-    /// What SCANDUMP answers first.
+    /// The header, which SCANDUMP returns first.
     pub fn header(&self) -> Vec<u8> {
         let head = [self.items(), self.layers.len() as u64, self.options, self.growth];
         let layers = self.layers.iter().flat_map(|layer| {
@@ -209,7 +209,7 @@ impl Filter {
         written([8, 4, 4, 4], head).into_iter().chain(layers).collect()
     }
 
-    /// What it answers then, in pieces of a limited number of bytes.
+    /// What SCANDUMP returns after the header, in pieces of at most `len` bytes.
     pub fn pieces(&self, len: usize) -> Vec<(u64, Vec<u8>)> {
         let (mut end, mut pieces) = (1, Vec::new());
         for layer in &self.layers {

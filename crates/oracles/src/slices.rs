@@ -21,7 +21,7 @@ impl<T> Slices<T> {
         is_good.then_some(Self { seconds, slices, latest, sketches: BTreeMap::new() })
     }
 
-    /// Reads the slices, oldest first; `read` reads those that are there.
+    /// Reads the slices, oldest first; `read` reads those that are present.
     pub fn read<F: Fields>(
         mut self,
         from: &mut F,

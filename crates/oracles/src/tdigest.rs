@@ -9,7 +9,7 @@ const NODES_PER_COMPRESSION: u64 = 6;
 const EXACT: u64 = 1 << 53;
 const MAX_WEIGHT: u64 = i64::MAX as u64;
 
-/// What RedisBloom's fields say.
+/// The values of RedisBloom's fields.
 pub struct Saved {
     pub compression: u64,
     pub passes: u64,

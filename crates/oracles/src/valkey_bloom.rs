@@ -6,7 +6,7 @@ use super::stream::Stream;
 use splitbloom_foundation::fields::Fields;
 use std::f64::consts::LN_2;
 
-/// What numbers of an item are taken modulo, from number 2 on.
+/// The modulus of an item's numbers, from number 2 on.
 const MODULUS: u64 = 0xFFFF_FFFF_FFFF_FFC5;
 
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl Filter {
         (version == 1 && from.0.is_empty() && filter.is_good()).then_some(filter)
     }
 
-    /// That of each layer.
+    /// The error rate of each layer.
     fn error_rates(&self) -> impl Iterator<Item = f64> + '_ {
         let next = |rate: &f64| Some(rate * self.tightening);
         std::iter::successors(Some(self.error_rate), next)

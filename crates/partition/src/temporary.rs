@@ -1,10 +1,10 @@
-//! A key for what is not complete yet.
+//! A temporary key for a filter that is not complete yet.
 
 use crate::slot_of;
 use std::hash::{BuildHasher as _, RandomState};
 
-/// A key that nobody has, in the slot of this one. One in 16384 is, so that is a matter of
-/// milliseconds, and only if no hash tag puts all of them there.
+/// An unused key in the slot of `key`. One candidate in 16384 is in that slot, which takes
+/// milliseconds to find; with a hash tag in `key`, all of them are.
 pub fn temporary_key(key: &[u8]) -> Vec<u8> {
     let first = RandomState::new().hash_one(std::process::id());
     let candidate = |number: u64| {

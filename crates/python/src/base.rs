@@ -48,7 +48,7 @@ impl Base {
         Ok(Self { filter: filter.map_err(|error| PyMemoryError::new_err(error.to_string()))? })
     }
 
-    /// To be called with the lock.
+    /// Refuses a filter that is poisoned by a panic. The caller holds the lock.
     fn check(&self) -> Result<(), Failure> {
         match self.filter.is_poisoned() {
             true => Err(Failure::Poisoned),
@@ -56,7 +56,7 @@ impl Base {
         }
     }
 
-    /// Calls `act` with the filter, which others may read meanwhile. It must not run Python code.
+    /// Calls `act` with the filter, which others may read, too. `act` must not run Python code.
     pub fn read<T: Send>(
         &self,
         py: Python<'_>,
@@ -65,13 +65,13 @@ impl Base {
         let act = |filter: &Filter| self.check().map(|()| act(filter));
         let done = match self.filter.try_read(act) {
             Ok(done) => done,
-            // Who has it may need the interpreter's lock to go on.
+            // The holder of the lock may need the interpreter's lock to go on.
             Err(act) => py.detach(|| self.filter.read(act)),
         };
         done.map_err(PyErr::from)
     }
 
-    /// The same for what takes long: without the interpreter's lock.
+    /// The same for long work: releases the interpreter's lock.
     pub fn read_detached<T: Send>(
         &self,
         py: Python<'_>,
@@ -81,7 +81,7 @@ impl Base {
         py.detach(|| self.filter.read(act)).map_err(PyErr::from)
     }
 
-    /// Calls `act` with exclusive access to the filter. It must not run Python code.
+    /// Calls `act` with exclusive access to the filter. `act` must not run Python code.
     pub fn write<T: Send>(
         &self,
         py: Python<'_>,
@@ -95,7 +95,7 @@ impl Base {
         done.map_err(PyErr::from)
     }
 
-    /// The same for what takes long: without the interpreter's lock.
+    /// The same for long work: releases the interpreter's lock.
     pub fn write_detached<T: Send>(
         &self,
         py: Python<'_>,
@@ -240,7 +240,7 @@ impl Base {
 
     /// Removes all items. The parameters and the seed stay.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        // What the filter was is freed without any lock.
+        // The old contents are freed without any lock.
         let cleared = self.write(py, Filter::clear)?;
         py.detach(|| cleared.map(drop)).map_err(of_add)
     }
@@ -449,7 +449,7 @@ pub fn seed(number: Option<&Bound<'_, PyAny>>) -> PyResult<Seed> {
     }
 }
 
-/// What a new filter may be refused for.
+/// The exception for a new filter that was refused.
 pub fn of_new(error: AddError) -> PyErr {
     match error {
         AddError::OverLimit => PyValueError::new_err("too large: a smaller capacity is needed"),

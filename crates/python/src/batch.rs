@@ -1,7 +1,7 @@
 //! Many items, a group at a time.
 //!
 //! The interpreter's lock is held while the items of a group are collected, and released while the
-//! filter works on them. Between two groups Ctrl-C is heard, and other threads have a turn at the
+//! filter works on them. Between two groups Ctrl-C is handled, and other threads can use the
 //! filter.
 
 use crate::columns::{self, no_table, Arrow, NumPy, Stream};
@@ -22,7 +22,7 @@ pub trait Visit: Send {
     /// Takes the items in order, `number` at most.
     ///
     /// # Errors
-    /// As the filter's; the items before are taken.
+    /// Those of the filter; the items before the refused one have been processed.
     fn visit<'a>(
         &mut self,
         items: impl Iterator<Item = &'a [u8]>,
@@ -115,7 +115,7 @@ fn each(items: &Bound<'_, PyAny>, visitor: &mut impl Visit) -> PyResult<()> {
     let mut objects = items.try_iter()?.enumerate();
     let mut group = Vec::new();
     loop {
-        // Those before an object that is no item are taken.
+        // Items before an object that is not an item are still processed.
         let mut refused = None;
         while group.len() < OBJECTS {
             let no_memory = |_| PyMemoryError::new_err("not enough memory");
@@ -153,7 +153,7 @@ fn numbered(py: Python<'_>, number: usize, error: PyErr) -> PyErr {
     }
 }
 
-/// Iterating a table has the names of its columns, or its rows.
+/// Refuses tables: iterating one yields the names of its columns, or its rows.
 fn refuse_dimensions(items: &Bound<'_, PyAny>) -> PyResult<()> {
     let dimensions = items.getattr_opt("ndim")?;
     match dimensions.and_then(|number| number.extract::<usize>().ok()) {
@@ -162,7 +162,7 @@ fn refuse_dimensions(items: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-/// The letters of a string, and the bytes of bytes, are hardly ever meant to be items.
+/// Refuses one item: the letters of a string, or single bytes, are hardly ever meant to be items.
 fn refuse_one_item(items: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_one = items.is_instance_of::<PyString>()
         || items.is_instance_of::<PyBytes>()

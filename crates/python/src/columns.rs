@@ -12,12 +12,12 @@
 //!
 //! The memory stays while it is in use: NumPy's buffer is held, and the struct of an Arrow array is
 //! moved out of its capsule (Arrow C data interface). The capsule keeps a struct that shares the
-//! array, so whoever else takes that one meanwhile frees nothing that is read here. Nothing of an
-//! Arrow array is believed that can be checked. How much memory its buffers have cannot be: the
-//! interface does not say it, so length and last offset count.
+//! array, so another consumer of the capsule frees nothing that is read here. Everything in an
+//! Arrow array that can be checked is checked. The size of its buffers cannot: the interface does
+//! not tell it, so length and last offset are trusted.
 //!
-//! Somebody who writes to a NumPy array meanwhile, on another thread, gets results for bytes that
-//! the array never had, as with every function that releases the interpreter's lock on a buffer.
+//! If another thread writes to a NumPy array meanwhile, results may be for bytes that the array
+//! never had, as with every function that releases the interpreter's lock on a buffer.
 
 use crate::batch::{Failure, Visit};
 use pyo3::buffer::PyUntypedBuffer;
@@ -147,7 +147,7 @@ impl NumPy {
         let Some(numpy) = numpy(object.py())? else {
             return Ok(None);
         };
-        // Another class may mean something else: a masked array has items that are none.
+        // Another class may mean something else: a masked array has elements that do not count.
         let is_class = |name| {
             let class = numpy.getattr(name)?.cast_into::<PyType>()?;
             PyResult::Ok(object.get_type().is(&class))
@@ -268,7 +268,7 @@ unsafe impl Released for ArrayStream {
     }
 }
 
-/// Such a struct that belongs to this package, which releases it in the end.
+/// Such a struct, owned by this package and released when dropped.
 struct Owned<T: Released>(T);
 
 // SAFETY: the interface lets a struct be used and released on any thread, one at a time; what its
@@ -278,9 +278,9 @@ unsafe impl<T: Released> Send for Owned<T> {}
 unsafe impl<T: Released> Sync for Owned<T> {}
 
 impl<T: Released> Owned<T> {
-    /// One that a producer is to fill.
+    /// An empty struct for a producer to fill.
     fn empty() -> Self {
-        // SAFETY: `Released` promises it.
+        // SAFETY: `Released` promises that it is valid with all bits 0.
         Self(unsafe { std::mem::zeroed() })
     }
 
@@ -339,15 +339,15 @@ fn share(capsule: &Bound<'_, PyAny>) -> PyResult<Shared> {
     Ok(array)
 }
 
-/// Releases what [`share`] has left.
+/// Releases the share that [`share`] has left in the capsule.
 ///
 /// # Safety
-/// It is called once, as the interface has it.
+/// The caller calls it once, as the interface requires.
 unsafe extern "C" fn release_share(left: *mut Array) {
-    // SAFETY: whoever releases a struct has it.
+    // SAFETY: whoever releases a struct has sole access to it.
     let left = unsafe { &mut *left };
     left.release = None;
-    // SAFETY: `share` has made it of one.
+    // SAFETY: `share` has made the pointer from such an `Arc`.
     drop(unsafe { Shared::from_raw(left.private_data.cast()) });
 }
 
@@ -427,7 +427,7 @@ impl Format {
     }
 }
 
-/// Arrow's arrays that are not a column of items.
+/// The error for an Arrow array that is not a column of items.
 fn no_column(format: &str) -> PyErr {
     PyTypeError::new_err(format!(
         "an Arrow array of string, large_string, binary, large_binary or integers is expected, not \
@@ -435,7 +435,7 @@ fn no_column(format: &str) -> PyErr {
     ))
 }
 
-/// The refusal of what has several columns, or no dimension.
+/// The error for an object with several columns, or without a dimension.
 pub fn no_table(object: &Bound<'_, PyAny>) -> PyErr {
     let name = object.get_type().name().map(|name| name.to_string()).unwrap_or_default();
     PyTypeError::new_err(format!(
@@ -485,7 +485,7 @@ impl Arrow {
         }
     }
 
-    /// `before` is the number of items before it.
+    /// The column, once it is checked; `before` is the number of items in arrays before it.
     fn checked(layout: Layout, array: Shared, before: usize) -> PyResult<Self> {
         let fields = &array.0;
         let (len, offset) =
@@ -659,7 +659,7 @@ impl Stream {
         let mut array = Owned::<Array>::empty();
         let get_next = self.stream.0.get_next.ok_or_else(|| broken("its stream has no arrays"))?;
         let (stream, to) = (&mut self.stream, &mut array);
-        // It may need the interpreter's lock, or wait for a thread that has it.
+        // The producer may need the interpreter's lock, or wait for a thread that has it.
         let code = py.detach(move || {
             let (stream, to) = (&raw mut stream.0, &raw mut to.0);
             // SAFETY: the function of this stream, which fills an empty struct.

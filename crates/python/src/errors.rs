@@ -44,7 +44,7 @@ pub fn of_add(error: AddError) -> PyErr {
         AddError::Full => FullError::new_err(text),
         AddError::OutOfMemory | AddError::OverLimit => PyMemoryError::new_err(text),
         AddError::Uncountable => PyOverflowError::new_err(text),
-        // Filters that are loaded in part are refused before.
+        // Filters that are only partly loaded are refused earlier.
         AddError::Loading => PyRuntimeError::new_err(text),
     }
 }

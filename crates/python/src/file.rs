@@ -11,12 +11,12 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
-/// Writes the filter to a file that has its name only when it is whole and on the disk. It takes
-/// the place of a filter, and with `replace` of any regular file. Only its owner can read it,
-/// because it has the seed.
+/// Writes the filter to a file that has its name only when it is whole and on the disk. It replaces
+/// an existing filter, and with `replace` any regular file. Only its owner can read it, because it
+/// has the seed.
 ///
 /// # Errors
-/// `FileExistsError` if there is a file that is no filter; `OSError`, `MemoryError`.
+/// `FileExistsError` if the path has a file that is not a filter; `OSError`, `MemoryError`.
 pub fn save(py: Python<'_>, filter: &Filter, path: &Path, replace: bool) -> PyResult<()> {
     let replace = may_be_replaced(py, path)? || replace;
     let saved = py.detach(|| write(filter, path, replace));

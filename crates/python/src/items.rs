@@ -1,4 +1,4 @@
-//! What a Python object is as an item: the bytes that redis-py would send for it.
+//! Python objects as items: the bytes that redis-py would send for them.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 
 /// An item. It keeps the object alive whose bytes it has, so it needs no copy of `str` and `bytes`,
-/// which never change. (A `str` of ASCII is its UTF-8; another one keeps its UTF-8 once made.)
+/// which never change. (An ASCII `str` is stored as UTF-8; any other caches its UTF-8.)
 pub enum Item {
     Text(PyBackedStr),
     Bytes(PyBackedBytes),

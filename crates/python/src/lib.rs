@@ -14,9 +14,9 @@
 //!
 //! # Locks
 //! A filter is behind a lock of its own: many threads look up at a time, one adds. No thread waits
-//! for it with the interpreter's lock in its hands, and none that holds it runs Python code, so
-//! there is no circle. Batches release the interpreter's lock. A fork waits for all of these locks
-//! (`ForkLock`), with the interpreter's lock.
+//! for it while it holds the interpreter's lock, and no thread that holds it runs Python code, so
+//! there is no deadlock. Batches release the interpreter's lock. A fork waits for all of these
+//! locks (`ForkLock`), with the interpreter's lock.
 
 mod base;
 mod batch;

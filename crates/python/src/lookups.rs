@@ -1,4 +1,4 @@
-//! Many lookups, and their results as Python has them.
+//! Batches of lookups, and their results as Python objects.
 
 use crate::batch::{self, Failure, Holder, Visit};
 use crate::lines;
@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 use std::path::Path;
 
-/// Something that has items.
+/// Something in which items can be looked up.
 pub trait Find: Sync {
-    /// Appends to `answers` for each item whether it is (probably) there.
+    /// Appends to `answers` for each item whether it is (probably) present.
     ///
     /// # Errors
     /// A follower has no copy, or the filter cannot be read.

@@ -17,7 +17,7 @@ pub struct Reader {
     raised: Raised,
 }
 
-/// What reading has raised, which an `io::Error` on its way through decoders would not carry.
+/// The exception that reading has raised: an `io::Error` does not carry it through the decoders.
 #[derive(Clone, Default)]
 pub struct Raised(Arc<Mutex<Option<PyErr>>>);
 
@@ -39,7 +39,7 @@ impl Reader {
         Ok(Self { file, raised: Raised::default() })
     }
 
-    /// What reading raises from now on.
+    /// Holds the exception that reading raises from now on.
     pub fn raised(&self) -> Raised {
         self.raised.clone()
     }

@@ -66,8 +66,8 @@ impl<T> Body<T> {
         self.ring().map_or(1, |ring| u64::from(ring.span().slices()) + 1)
     }
 
-    /// The part that is added to at `now`, and the others. In a window that advances the time, as
-    /// [`Ring::open`] does with `create` and `over`.
+    /// The part to which items are added at `now`, and the others. In a window that advances the
+    /// time, as [`Ring::open`] does with `create` and `over`.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.

@@ -29,12 +29,12 @@ use std::num::NonZeroU64;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Sketches of more segments than this do not fit the caches of a core, so their counters are
-/// prefetched. For those that do fit, that would cost a third.
+/// prefetched. For those that do fit, prefetching would cost a third.
 pub(crate) const CACHED_SEGMENTS: usize = 4;
 /// Bytes of a cache line.
 pub(crate) const LINE_BYTES: usize = LINE_WORDS * size_of::<u64>();
-/// The share of a segment's lines that are few. With more, filters fill a twentieth slower
-/// (`crates/filter/src/storage/list.rs`).
+/// Lists hold at most one in this many lines of a segment. With more, filters fill a twentieth
+/// slower (`crates/filter/src/storage/list.rs`).
 const PART: usize = 8;
 
 /// An array of counters.
@@ -119,8 +119,8 @@ impl Counters {
         Ok(())
     }
 
-    /// All counters, of `N` bytes each, if they are one segment that is allocated. To go by the
-    /// list of segments costs a small sketch a fifth of its time.
+    /// All counters, of `N` bytes each, if they are one segment that is allocated. Going through
+    /// the list of segments costs a small sketch a fifth of its time.
     #[inline]
     pub fn single<const N: usize>(&self) -> Option<&[[u8; N]]> {
         match &*self.slots {

@@ -49,7 +49,7 @@ impl Rows {
     }
 
     /// The numbers of the item's counters in at most [`ABREAST`] rows, 0 after these; and its hash
-    /// under `seed`, at no cost if there is a row less.
+    /// under `seed`, at no cost if there are fewer rows than that.
     #[inline]
     pub fn counters_and_hash(&self, item: &[u8], seed: u32) -> ([u64; ABREAST], u32) {
         const LAST: usize = ABREAST - 1;

@@ -15,7 +15,7 @@ pub trait Sketch: Part {
     /// `OutOfMemory`, before the first field.
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory>;
 
-    /// A number that is equal for equal sketches only: a hash of everything but which zeros are
+    /// A hash that is equal for equal sketches only: of everything except which zeros are
     /// allocated.
     fn digest(&self) -> u128;
 
@@ -30,8 +30,8 @@ pub trait Sketch: Part {
         None
     }
 
-    /// What its owner keeps with one that has a window, which is no part of it: copies begin
-    /// without. `None` without a window, or if there is no memory for it.
+    /// Data that the owner keeps with a windowed sketch; it is not part of the sketch, so copies
+    /// begin without. `None` without a window, or if there is no memory for it.
     fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
         None
     }

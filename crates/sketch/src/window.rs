@@ -98,13 +98,13 @@ impl<T> Ring<T> {
         older.iter().chain(newer).map(Option::as_ref)
     }
 
-    /// All slices there are, to be copied or moved: no order, and no change that others see.
+    /// All slices in no particular order, to be copied or moved without a visible change.
     pub fn each_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().flatten()
     }
 
-    /// Advances the time to `now`, and returns the slice that is current then, and all others. It
-    /// is created by `create` if it is missing. Slices that are over are passed to `over`.
+    /// Advances the time to `now`, and returns the slice that is current then, created by `create`
+    /// if it is missing, and all others. Slices that are over are passed to `over`.
     ///
     /// # Errors
     /// That of `create`; nothing has changed.
@@ -123,7 +123,7 @@ impl<T> Ring<T> {
             None => create()?,
         };
         self.latest = time;
-        // Where a slice has begun since, there lies one that is over.
+        // The slot of each slice that has begun since may hold one that is over.
         for slice in (before + 1..=current).take(self.slots.len()) {
             let slot = self.slot(slice);
             self.slots[slot].take().into_iter().for_each(&mut over);

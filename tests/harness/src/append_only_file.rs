@@ -43,7 +43,7 @@ pub fn stopped_server_with_log(options: Options, base: &[u8]) -> Server {
     server
 }
 
-/// The same, when it has loaded that.
+/// The same, after it has loaded the file.
 pub fn server_with_log(options: Options, base: &[u8]) -> Server {
     let mut server = stopped_server_with_log(options, base);
     server.start_again();

@@ -115,7 +115,7 @@ impl Connection {
         text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
     }
 
-    /// What INFO says that all filters take.
+    /// The memory of all filters, from INFO.
     pub fn bytes_held(&mut self) -> i64 {
         self.info_number("bf", "bf_bytes_held")
     }

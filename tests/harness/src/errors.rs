@@ -22,7 +22,7 @@ fn cases(table: &str) -> Vec<Case> {
     cases
 }
 
-/// All that a line stands for.
+/// All lines that `line` stands for.
 fn alternatives(line: &str) -> Vec<String> {
     let Some((head, rest)) = line.split_once('<') else {
         return vec![line.to_owned()];
@@ -47,11 +47,11 @@ pub fn word(text: &str) -> Vec<u8> {
     letters.collect::<String>().into_bytes()
 }
 
-/// Checks that each command of a table returns its error, and that none changes anything.
+/// Checks that each command of a table returns its error, and changes nothing.
 ///
 /// Lines with an error are each followed by indented ones with the commands that return it. `<a|b>`
 /// stands for either, `NAME` in an error for the command's name, `∅` for an empty word, and the
-/// picture of a control character (`␀`) for that. `#` begins a comment.
+/// picture of a control character (`␀`) for the character. `#` begins a comment.
 pub fn check_errors(options: Options, setup: &[&str], table: &str) {
     // Without syncs, because a write to the file, and its size, would wait for a sync in progress.
     let server = Server::with(options.and_settings(&["appendonly yes", "appendfsync no"]));

@@ -52,8 +52,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Asks once, and does what the replies say. `Err` is an error reply. Returns whether there may
-    /// be more.
+    /// Takes one step of the protocol. `Err` is an error reply. Returns whether there may be more.
     pub fn step(&mut self, db: &mut Connection, key: &str, options: &str) -> Result<bool, String> {
         let Some(position) = self.position.clone() else {
             return self.begin(db, key);
@@ -83,7 +82,7 @@ impl Follower {
         Ok(self.next.is_some() || !hashes.is_empty())
     }
 
-    /// Notes the position, from which it fetches.
+    /// Begins a fetch: notes the position to follow from.
     fn begin(&mut self, db: &mut Connection, key: &str) -> Result<bool, String> {
         let reply = db.line(&format!("BF.CHANGES {key} 0"));
         if let Reply::Error(text) = reply {

@@ -8,8 +8,8 @@ use std::ops::Range;
 /// How often each kind is damaged.
 pub const PLACES: usize = 100;
 
-/// Where a BF.LOAD has the keys of the hash of its first layer: after what the filter has in
-/// common, and the layer's length, version, number of bits and of hashes.
+/// The place of the first layer's hash keys in a BF.LOAD: after the fields of the whole filter, and
+/// the layer's length, version, number of bits and number of hashes.
 const KEYS_OF_THE_ONE_LAYER: Range<usize> = 30 + 21..30 + 21 + 32;
 
 /// The words of a command.
@@ -21,12 +21,12 @@ pub struct Kind {
     family: Family,
     items: u64,
     commands: Vec<Command>,
-    /// Most items that are denied without a word after one bit of it has changed: none where it has
-    /// a checksum. Where another module's has none, a bit of a Bloom filter may belong to a few
-    /// items.
+    /// The most false negatives after an unnoticed change of one bit: none where there is a
+    /// checksum. Filters of other modules have none, and a bit of a Bloom filter may belong to a
+    /// few items.
     tolerance: u64,
-    /// Bytes of which no reader can tell whether they are right: in a filter of valkey-bloom of one
-    /// layer, the random keys of its hash. Not damaged.
+    /// Bytes that no reader can check, so they are not damaged: in a valkey-bloom filter of one
+    /// layer, the random keys of its hash.
     unknowable: Range<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Kind {
         commands
     }
 
-    /// The same, of which one bit has changed: of the data, or now and then of the iterator.
+    /// The same with one bit changed, in the data or now and then in the iterator.
     pub fn damaged(&self, place: usize, key: &[u8]) -> Vec<Command> {
         let mut commands = self.under(key);
         let index = place % commands.len();
@@ -68,13 +68,13 @@ impl Kind {
         commands
     }
 
-    /// The filter under `key` denies no more than it may after a change without a word.
+    /// Checks that the filter under `key` has no more false negatives than its tolerance.
     pub fn assert_is_under(&self, db: &mut Connection, key: &str) {
         let missing = self.family.missing_items(db, key, 0..self.items);
         assert!(missing <= self.tolerance, "{key}: {missing} items");
     }
 
-    /// A log names almost all changes of what has a checksum, and some of what has none.
+    /// Checks that a log names almost all changes where there is a checksum, and some elsewhere.
     pub fn assert_enough_are_named(&self, named: usize) {
         println!("{}: {named} of {PLACES} refused", self.name);
         let least = match self.tolerance {

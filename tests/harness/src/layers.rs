@@ -2,9 +2,8 @@
 
 use splitbloom_oracles::redisbloom::Filter;
 
-/// What BF.SCANDUMP of RedisBloom returns for a filter of `len` layers of 64 bits for six items,
-/// the first three of which hold some: the header, and a piece for each of these, with its
-/// iterator.
+/// What RedisBloom's BF.SCANDUMP returns for a filter of `len` layers, each of 64 bits for six
+/// items, of which the first three hold some: the header and three pieces, each with its iterator.
 pub fn layers(len: u32) -> Vec<(i64, Vec<u8>)> {
     let mut filter = Filter::new(0.02, 6, 1);
     let mut layer = filter.layers.remove(0);

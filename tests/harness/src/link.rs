@@ -24,7 +24,7 @@ pub struct Link {
 struct Shared {
     target: u16,
     open: Mutex<Vec<TcpStream>>,
-    /// Of what goes to the target, and of what comes from there.
+    /// For the data to the target, and for the data from there.
     hooks: [Mutex<Hook>; 2],
     /// Bytes from the target that still pass before the cut.
     allowance: AtomicI64,

@@ -1,5 +1,5 @@
-//! The module that filters come from, in a server of its own. It is no part of this project:
-//! somebody has built it and says where it is.
+//! The module that filters come from, in a server of its own. It is not part of this project:
+//! `PEER` names a build of it.
 
 use crate::paths::server_path;
 use crate::Options;
@@ -7,8 +7,8 @@ use std::env;
 use std::fs::canonicalize;
 use std::path::PathBuf;
 
-/// How to start a server with the module that `PEER` names; `None`, and a word about it, if it
-/// names none.
+/// How to start a server with the module that `PEER` names; `None`, with a message, if it names
+/// none.
 pub fn peer() -> Option<Options> {
     let Some(module) = named("PEER") else {
         eprintln!("skipped: PEER names no module to come over from");

@@ -1,11 +1,11 @@
-//! Ports that nobody else gets while a server runs.
+//! Ports that no other process gets while a server runs.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
 
-/// A loopback port. Until this is dropped, the system gives it to nobody who asks for any port: it
-/// has an open connection. A server may listen on it nevertheless, be killed and come back, since
-/// it sets SO_REUSEADDR, as the listener here did.
+/// A loopback port. Until it is dropped, the system assigns it to no one who requests any free
+/// port, because it has an open connection. A server may listen on it nevertheless, be killed and
+/// come back, since it sets SO_REUSEADDR, as the listener here did.
 pub struct Port {
     number: u16,
     _connection: (TcpStream, TcpStream),

@@ -1,12 +1,12 @@
 //! A small seeded random number generator (SplitMix64), so that failures are reproducible, and how
-//! long tests go on with it.
+//! many trials tests run.
 
 use std::env;
 
-/// How many items or commands a test against a model sends instead of its own number.
+/// The variable that says how many items or commands tests against models send.
 const TRIALS: &str = "SPLITBLOOM_TRIALS";
 
-/// What `SPLITBLOOM_TRIALS` says, or so few.
+/// The number in `SPLITBLOOM_TRIALS`, or else `few`.
 pub fn trials(few: u64) -> u64 {
     let number = env::var(TRIALS).map(|number| number.parse());
     number.map_or(few, |number| number.expect("SPLITBLOOM_TRIALS is a number"))

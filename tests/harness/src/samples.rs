@@ -1,4 +1,4 @@
-//! What RedisBloom and valkey-bloom wrote, and what they answered.
+//! Filters that RedisBloom and valkey-bloom wrote, and what they returned for them.
 //!
 //! `tests/server/golden/redisbloom*` come from its main branch of June 2026 on Redis 8.0.2:
 //!
@@ -15,9 +15,9 @@
 //! file of BGREWRITEAOF with `aof-use-rdb-preamble no`.
 //!
 //! `tests/server/golden/valkey-bloom*` are the same of the first two on Valkey 8.1.1, without
-//! pieces. No release of valkey-bloom could be had. They come from its published sources of October
-//! 2024, with the crate `bloomfilter` 3.0.2 and the functions of 1.0 that save and encode, after
-//! its published sources.
+//! pieces. No release of valkey-bloom was available. They come from its published sources of
+//! October 2024, with the crate `bloomfilter` 3.0.2 and the functions of 1.0 that save and encode,
+//! after its published sources.
 
 use crate::{absent_item, item, with_fresh_footer, Connection, Family, Reply};
 
@@ -37,7 +37,7 @@ pub struct Sample {
     items: u64,
     /// What INFO says of items inserted.
     pub inserted: i64,
-    /// Which of the first 2 000 absent items it takes for present.
+    /// Its false positives among the first 2 000 absent items.
     found: &'static [u64],
 }
 
@@ -144,13 +144,13 @@ impl Sample {
         self.restore_as(db, self.key);
     }
 
-    /// The same under a key that any text names.
+    /// The same under the key `key`.
     pub fn restore_as(&self, db: &mut Connection, key: &str) {
         let payload = payload(db, &self.body());
         assert_eq!(db.restore(key, &payload), "+OK", "{key}");
     }
 
-    /// It answers what it answered on RedisBloom.
+    /// Checks that it returns what it returned on RedisBloom.
     pub fn assert_is_what_it_was(&self, db: &mut Connection) {
         let Sample { family, key, .. } = self;
         assert_eq!(family.missing_items(db, key, 0..self.items), 0, "{key}");
@@ -183,8 +183,8 @@ pub fn payload(db: &mut Connection, body: &[u8]) -> Vec<u8> {
     with_fresh_footer(&model, body)
 }
 
-/// The file with the header of the oldest version that has everything in it, for servers that
-/// would not read a newer one, and no checksum.
+/// The file without a checksum, and with the header of the oldest version that has all of its
+/// contents, for servers that would not read a newer one.
 pub fn rdb_for_all_servers(file: &[u8]) -> Vec<u8> {
     const VERSION_BYTES: usize = b"REDIS0012".len();
     const CHECKSUM_BYTES: usize = 8;
@@ -216,7 +216,7 @@ pub fn bytes_of(hex: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| byte(pair).expect("ASCII").expect("two digits")).collect()
 }
 
-/// How many of the absent items beyond the sample's a Bloom filter takes for present.
+/// The number of false positives of a Bloom filter among absent items beyond the sample's.
 pub fn strangers_found(db: &mut Connection, key: &str) -> u64 {
     Family::Bloom.count_found(db, key, 2000..12_000, absent_item)
 }

@@ -171,7 +171,7 @@ impl Server {
         (self, db)
     }
 
-    /// Once the replica has caught up, both hold the same. Returns the digest of everything.
+    /// Checks that both hold the same once the replica has caught up. Returns their digest.
     pub fn assert_equal(&self, replica: &Server) -> String {
         self.wait_for(replica);
         let digest = self.connect().digest_of_everything();
@@ -186,8 +186,8 @@ impl Server {
         line.unwrap_or_else(|| panic!("no {words:?} in {log}")).to_owned()
     }
 
-    /// What the log says of errors, in lower case, but for settings that have the word in their
-    /// names.
+    /// The lines of the log about errors, in lower case. Names of settings with that word do not
+    /// count.
     pub fn errors_logged(&self) -> Vec<String> {
         let log = self.log().to_lowercase().replace("error-rate", "");
         let is_bad = |line: &&str| line.contains("error") || line.contains("critical");
@@ -208,7 +208,7 @@ impl Server {
     }
 
     /// Sends commands to the server, emptied before, in each protocol, and checks their replies.
-    /// They are written as in RESP3, but for what is the same in RESP2.
+    /// The replies are written as in RESP3, and translated for RESP2.
     pub fn converse(&self, lines: &[(&str, &str)]) {
         for (mut db, has_resp3) in [(self.connect(), false), (self.connect_resp3(), true)] {
             db.run("FLUSHALL");
@@ -219,8 +219,8 @@ impl Server {
         }
     }
 
-    /// Measured from a new connection, whose buffers are small, once no other is open and lazy
-    /// freeing is done.
+    /// The memory in use, measured from a new connection, whose buffers are small, once no other is
+    /// open and lazy freeing is done.
     pub fn used_memory(&self) -> i64 {
         let mut db = self.connect();
         eventually("other connections are closed and lazy freeing is done", || {
@@ -343,8 +343,8 @@ impl Drop for Server {
     }
 }
 
-/// What RESP2 has for a reply of RESP3: integers for booleans, a flat array for a map, strings for
-/// the doubles in it.
+/// The RESP2 form of a RESP3 reply: integers for booleans, a flat array for a map, strings for the
+/// doubles in it.
 fn in_resp2(reply: &str) -> String {
     let reply = reply.replace("#t", ":1").replace("#f", ":0");
     match reply.strip_prefix('{').and_then(|map| map.strip_suffix('}')) {

@@ -61,11 +61,11 @@ impl Header {
         let capacity = reader.u64()?;
         within("capacity", (1..=MAX_CAPACITY).contains(&capacity))?;
         let error_rate = reader.f64()?;
-        // It is 0 where that of a ten-thousandth sub-filter underflows.
+        // It is 0 where the rate of a ten-thousandth sub-filter underflows.
         let is_rate = (0.0..1.0).contains(&error_rate);
         within("error rate of a sub-filter", is_rate)?;
         let (guard_limit, items) = (reader.u64()?, reader.u64()?);
-        // No looser than any that sizing makes.
+        // No limit that sizing makes is higher.
         let most = 2 * UNIT * shape.num_sub_bitmaps;
         within("guard limit", (1..=most).contains(&guard_limit))?;
         within("items", items <= capacity)?;
@@ -182,8 +182,8 @@ impl BlockedBloom {
     /// [`guard::limit`] keeps rare.
     ///
     /// False positives among the added items are not counted, so a filter of honest items may close
-    /// up to `error_rate * capacity` items below its capacity; and one whose sub-bitmaps are not
-    /// evenly full earlier.
+    /// up to `error_rate * capacity` items below its capacity, and earlier if its sub-bitmaps are
+    /// not evenly full.
     pub fn is_closed_by_guard(&self) -> bool {
         let fair = self.fill.capacity() as f64 * (1.0 - self.error_rate);
         !self.is_uneven() && self.fill.is_closed() && (self.fill.items() as f64) < fair
@@ -250,7 +250,7 @@ impl BlockedBloom {
         Ok(inserted.is_new())
     }
 
-    /// Whether it takes any `items` more items, and is full after the last of them at the earliest.
+    /// Whether any `items` more items fit, so that it is not full before the last of them is added.
     #[inline]
     pub fn has_room_for(&self, items: u64) -> bool {
         self.fill.has_room_for(items, self.scale())

@@ -40,8 +40,8 @@ impl Fill {
         self.items
     }
 
-    /// Sets the number of items, after a union an estimate. It counts `capacity` of more: no header
-    /// with more is read.
+    /// Sets the number of items (an estimate after a union), at most `capacity`: a header with more
+    /// would be refused when it is read.
     pub fn set_items(&mut self, items: u64) {
         self.items = items.min(self.capacity);
     }
@@ -69,7 +69,7 @@ impl Fill {
         self.weight >= self.limit
     }
 
-    /// Whether it takes any `items` more items, and is full after the last of them at the earliest.
+    /// Whether any `items` more items fit, so that it is not full before the last of them is added.
     #[inline(always)]
     pub fn has_room_for(&self, items: u64, scale: Scale) -> bool {
         let weight = items.saturating_mul(scale.max_gained());

@@ -28,13 +28,13 @@ use std::array;
 use std::iter;
 use std::ops::Range;
 
-/// The sizes to try that do not divide the present one, each with a larger margin.
+/// How many sizes are tried that do not divide the present one, each with a larger margin.
 const TRIES: u32 = 3;
-/// A number of sub-bitmaps that sizing chooses for some capacity at every error rate. Smaller ones
-/// are chosen at some.
+/// At every error rate, sizing chooses this number of sub-bitmaps for some capacity. It chooses
+/// smaller numbers at some error rates only.
 const SMALLEST: u64 = 129;
-/// The size that divides the present one is taken if it is larger by no more than this: it is
-/// exact, so it can shrink further.
+/// A size that divides the present one is preferred if it is larger by no more than this factor:
+/// the fold is exact, so the result can shrink further.
 const WORTH: f64 = 1.05;
 
 impl Header {
@@ -46,7 +46,7 @@ impl Header {
         Some(header).filter(|header| header.shape.num_sub_bitmaps < self.shape.num_sub_bitmaps)
     }
 
-    /// The same with a number of sub-bitmaps, and the sizing of its error rate.
+    /// The header after folding to `num_sub_bitmaps`; `sizing` is that of its error rate.
     fn folded_at(&self, num_sub_bitmaps: u64, sizing: &Split) -> Option<Self> {
         let shape = Shape { num_sub_bitmaps, ..self.shape };
         let capacity = sizing.capacity_of(&shape)?;
@@ -63,7 +63,7 @@ impl Header {
     /// `capacity` items fit. Costs some sizings.
     pub(crate) fn smaller(&self, capacity: u64, above: u64) -> Option<Self> {
         let sizing = Split::at(self.error_rate);
-        // That of a header that sizing makes is at most this; a forged one may be any number.
+        // The capacity of a header from sizing is at most this; a forged header may have any.
         let most = sizing.capacity_of(&self.shape)?;
         let is_next = |header: &Self| {
             let is_smaller = (capacity..self.capacity).contains(&header.capacity);
@@ -79,8 +79,8 @@ impl Header {
         inexact.filter(is_worth_it).or(exact)
     }
 
-    /// The sizes that divide its own and hold at least `capacity` items of the `most` that it holds
-    /// itself, the smallest first.
+    /// The sizes that divide its own and hold at least `capacity` items, the smallest first. Its
+    /// own size holds `most`.
     fn exact_folds<'a>(
         &'a self,
         capacity: u64,
@@ -94,8 +94,8 @@ impl Header {
             (1..=odd.min(255)).rev().filter(move |factor| odd.is_multiple_of(*factor));
         let mut factors = [0; 1024];
         let mut len = 0;
-        // 128 divisors at most, and 46 powers of two: only those that leave enough, and less than
-        // a forged capacity, matter.
+        // At most 128 odd factors, and 46 powers of two: only sizes that hold enough items, and
+        // fewer than a forged capacity, matter.
         let fewest = (capacity as f64 / most as f64 * n as f64 * 0.9) as u64;
         let most = (self.capacity as f64 / most as f64 * n as f64 * 1.1) as u64;
         for odd in odd_factors {
@@ -113,13 +113,13 @@ impl Header {
         folds.filter_map(move |factor| self.folded_at(n / factor, sizing))
     }
 
-    /// The sizes at which it holds `capacity` items, its own among them, if those of every
-    /// sub-bitmap with two images are in both. The first is for nearly any items, the last for all
-    /// but chosen ones.
+    /// The sizes at which it holds `capacity` items, its own included, if the items of a sub-bitmap
+    /// with two images count in both. The first suffices for nearly any items, the last for all but
+    /// chosen ones.
     ///
-    /// n sub-bitmaps become m, of which m - 1 at most begin within one of n, so the share m/n of
-    /// its i items counts twice. With room for a items, and the capacity C of n sub-bitmaps, m is
-    /// that of a capacity c = a + i * m/n, and m/n = c/C, so c = a / (1 - i/C).
+    /// n sub-bitmaps become m. At most m - 1 of these begin inside one of the n, so the share m/n
+    /// of the i items counts twice. If a items must fit, and n sub-bitmaps have the capacity C,
+    /// then m sub-bitmaps need the capacity c = a + i * m/n, and m/n = c/C, so c = a / (1 - i/C).
     fn inexact_folds<'a>(
         &'a self,
         capacity: u64,
@@ -132,9 +132,9 @@ impl Header {
         let n = self.shape.num_sub_bitmaps as f64;
         let m = fits / most as f64 * n;
         // The weight of m random sub-bitmaps deviates by 1/sqrt(m) or less, and is some high power
-        // of the items: this is two deviations. And an image may have the items of one sub-bitmap
-        // more than another, of n/m + 1. Their variance is a quarter at most; (k-1)/2 times that,
-        // relative to the square of their number, are the items to spare, of its own.
+        // of the items: this is two deviations. And an image may unite one sub-bitmap more than
+        // another, n/m + 1 in all. The variance of that number is at most a quarter; (k-1)/2 times
+        // that, relative to the square of the number, is the share of its own items to spare.
         let parts = n / m + 1.0;
         let uneven = f64::from(self.shape.num_hashes) / 8.0 / (parts * parts);
         let margin = 0.25 / m.sqrt() + uneven;
@@ -146,7 +146,7 @@ impl Header {
     }
 
     /// The header after folding to the smallest size of at least `size` sub-bitmaps. Below
-    /// `SMALLEST` there is one from some size on, which depends on the error rate.
+    /// `SMALLEST`, sizing makes all sizes from some number on, which depends on the error rate.
     fn folded_to_at_least(&self, size: u64, sizing: &Split) -> Option<Self> {
         let (mut low, mut high) = (size, size.max(SMALLEST));
         while low < high {
@@ -161,7 +161,7 @@ impl Header {
     }
 }
 
-/// `number * by / of`, rounded down, and whether there was a rest.
+/// `number * by / of`, rounded down, and whether there was a remainder.
 fn scaled(number: u64, by: u64, of: u64) -> (u64, bool) {
     if let Some(product) = number.checked_mul(by) {
         return (product / of, !product.is_multiple_of(of));
@@ -276,8 +276,8 @@ impl Folding {
         Ok(())
     }
 
-    /// Sets the bits of an item that was new in the sub-filter: where its sub-bitmap is folded to,
-    /// as if it had been there before.
+    /// Sets the bits of an item that was new in the sub-filter in each image of its sub-bitmap, as
+    /// if it had been there before.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -295,7 +295,7 @@ impl Folding {
     }
 }
 
-/// Sets in `union` the bits of all sub-bitmaps in `words`, which are of its size.
+/// Sets in `union` the bits of all sub-bitmaps in `words`, each as long as `union`.
 pub(super) fn set_all(union: &mut [u64], words: &[u64]) {
     // A line stays in registers.
     if let Ok(union) = <&mut [u64; 8]>::try_from(&mut *union) {
@@ -311,8 +311,8 @@ pub(super) fn set_all(union: &mut [u64], words: &[u64]) {
 
 impl BlockedBloom {
     /// Splits the allocated sub-bitmaps of `segment` by their images in a sub-filter of
-    /// `num_sub_bitmaps`. Returns the number of each image and a run of those that have it, in
-    /// ascending order. A sub-bitmap with several images is in the run of each.
+    /// `num_sub_bitmaps`. Returns the number of each image and the run of sub-bitmaps that have it,
+    /// in ascending order. A sub-bitmap with several images is in the run of each.
     pub(super) fn neighbours(
         &self,
         segment: u64,

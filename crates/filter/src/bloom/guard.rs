@@ -127,7 +127,7 @@ impl Scale {
 
 /// The weight at exactly the error rate. It is the limit of a sub-filter whose sub-bitmaps are not
 /// evenly full, after a fold to a number that does not divide theirs: it weighs more than as many
-/// random items, for whose deviations [`limit`] leaves room.
+/// random items, and [`limit`] leaves room only for the deviations of random items.
 pub fn limit_of_uneven(shape: &Shape) -> u64 {
     shape.num_sub_bitmaps.saturating_mul(UNIT)
 }

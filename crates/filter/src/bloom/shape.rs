@@ -16,7 +16,7 @@ pub const LINE_BITS: u32 = 512;
 pub const PAGE_BITS: u32 = 8 * 4096;
 /// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
 pub(crate) const MAX_BITS: u64 = 1 << 47;
-/// The smallest error rate asks for 50 hashes; 64 is the next round number.
+/// The smallest error rate needs 50 hashes; 64 is the next round number.
 const MAX_HASHES: u32 = 64;
 
 /// The geometry of one sub-filter.

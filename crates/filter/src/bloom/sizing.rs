@@ -21,9 +21,9 @@
 //! neighbouring sub-bitmaps is, bit for bit, one of the filter that has `n / f` of them, for every
 //! `f` that divides `n`. (Of other sizes, some items are in two.) So `n` has at most eight
 //! significant binary digits: it is rounded up, by less than 1/128, to `o * 2^i` with `o` below
-//! 256. Every divisor of such a number has at most eight digits, too, so what is folded is again a
-//! size that some capacity gets (`Split::capacity_of`). Numbers without prime factors above 7 have
-//! more divisors, but are up to a twentieth apart at a thousand sub-bitmaps.
+//! 256. Every divisor of such a number has at most eight digits, too, so a fold gives a size that
+//! sizing chooses for some capacity (`Split::capacity_of`). Numbers without prime factors above 7
+//! have more divisors, but are up to a twentieth apart at a thousand sub-bitmaps.
 //!
 //! The results are integers that decide where bits lie. They come from IEEE basic operations only
 //! (see [`crate::math::model`]), are stored with the sub-filter, and are never computed again when
@@ -102,7 +102,7 @@ fn best_hashes(most: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
     best
 }
 
-/// The last number from `low` on, and before `high`, for which `holds`, as it does for `low`.
+/// The last number of `low..high` for which `holds` is true. It is taken to be true for `low`.
 fn last_between(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     while low + 1 < high {
         let middle = low + (high - low) / 2;
@@ -115,8 +115,8 @@ fn last_between(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64
     low
 }
 
-/// The sub-filter as one sub-bitmap, unless that takes as many bits as `FEWEST_SUB_BITMAPS` of
-/// `split_bits` or a segment.
+/// The shape of one sub-bitmap; `None` if it takes more bits than `FEWEST_SUB_BITMAPS` of
+/// `split_bits`, or than a segment.
 fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
     let max_bits = max_undivided_bits(split_bits);
     let shape = |bits: u32, num_hashes: u32| Shape {
@@ -155,7 +155,7 @@ pub(crate) struct Split {
 }
 
 impl Split {
-    /// Those of `error_rate`, which is clamped as that of [`shape_for`], and which takes as long.
+    /// Computes them for `error_rate`, which is clamped as in [`shape_for`]. Takes as long as that.
     pub(crate) fn at(error_rate: f64) -> Self {
         let error_rate = error_rate.clamp(MIN_ERROR_RATE, 1.0 - f64::EPSILON);
         let bits = sub_bitmap_bits(error_rate);
@@ -165,8 +165,8 @@ impl Split {
         Self { error_rate, bits, num_hashes, bits_per_item }
     }
 
-    /// The largest capacity, in items, for which [`shape_for`] chooses `shape`; `None` if it
-    /// chooses it for none, or if the shape is not split.
+    /// The largest capacity, in items, for which [`shape_for`] chooses `shape`; `None` if it never
+    /// chooses `shape`, or if `shape` is not split.
     pub(crate) fn capacity_of(&self, shape: &Shape) -> Option<u64> {
         let is_its = (shape.sub_bitmap_bits, shape.num_hashes) == (self.bits, self.num_hashes);
         // Fewer bits hold more items if they are not split.
@@ -190,7 +190,7 @@ impl Split {
             below = above - step;
         }
         let below = last_between(below, above, fits);
-        // Undivided, a sub-filter is never twice as good.
+        // In as many bits, an undivided sub-filter never holds twice as many items.
         let is_chosen = below >= MIN_CAPACITY
             && self.shape_for(below) == *shape
             && (shape.num_bits() > 2 * most_undivided

@@ -36,9 +36,9 @@ impl BlockedBloom {
     /// Sets the bits of another sub-filter, for which [`BlockedBloom::make_room_for`] has allocated
     /// memory. Returns whether any was new.
     ///
-    /// The number of items is an estimate from then on, from the set bits: at least that of either,
-    /// at most the capacity, and their sum, in which one of `other` counts once for each sub-bitmap
-    /// that it may be in.
+    /// From then on the number of items is an estimate from the set bits: at least the larger of
+    /// both numbers, and at most the capacity and their sum, in which an item of `other` counts
+    /// once for each sub-bitmap that it may be in.
     pub(crate) fn unite(&mut self, other: &Self) -> bool {
         let before = self.set_bits();
         self.take_bits_of(other);
@@ -66,7 +66,7 @@ impl BlockedBloom {
         Ok(unfolded)
     }
 
-    /// Counts as many items, between `least` and `most`, as set its bits on average.
+    /// Sets the number of items to an estimate from its set bits, from `least` to `most`.
     pub(super) fn estimate_items(&mut self, least: u64, most: u64) {
         self.set_items(items_that_set(self.set_bits(), self.header().shape, least, most));
     }
@@ -124,10 +124,10 @@ impl BlockedBloom {
     }
 
     /// The false-positive rate after a union with others, and the estimated number of items; `None`
-    /// if they have no bit that it lacks and it is not unfolded. It costs what reading them and the
-    /// segments that they touch costs, and 64 KiB.
+    /// if it has all their bits and is not unfolded. Costs reading them and the segments that they
+    /// touch, and 64 KiB.
     ///
-    /// `before` is the sub-filter that this one is unfolded from, or this one.
+    /// `before` is the sub-filter that this one is unfolded from; if it is not unfolded, this one.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -178,15 +178,15 @@ impl BlockedBloom {
             return Ok(None);
         }
         let all = || others.iter().copied().chain([before]);
-        // No sub-bitmap is in two unions: the union has the bits of a sub-filter that the items
-        // were added to.
+        // No sub-bitmap is in two unions: the union has the bits that adding all items to one
+        // sub-filter would set.
         let is_exact = all().all(|bloom| bloom.num_sub_bitmaps().is_multiple_of(n));
         let least = all().map(|other| other.fill().items()).max().unwrap_or(0);
         let most = all().map(|other| other.most_items_in(n)).fold(0, u64::saturating_add);
         let units = weight as f64 / UNIT as f64 / header.shape.num_sub_bitmaps as f64;
-        // The weight of `capacity` random items is above the error rate by chance in half of all
-        // filters. They are accepted one by one, so they are in a union, and so is a filter that
-        // has what all the others have.
+        // By chance, `capacity` random items weigh more than the error rate in half of all filters.
+        // They are accepted one by one, so they are in a union, and so is a filter that already has
+        // all bits of the union.
         let has_all = |other: &&Self| {
             let times = n / other.num_sub_bitmaps();
             n.is_multiple_of(other.num_sub_bitmaps())
@@ -201,8 +201,8 @@ impl BlockedBloom {
 }
 
 impl BlockedBloom {
-    /// Sets in `union`, the sub-bitmaps from `first` on of a segment of `n`, the bits of their own.
-    /// Costs what reading those that are allocated costs, or the images of a smaller sub-filter.
+    /// Sets its bits in `union`, the sub-bitmaps from `first` on of a sub-filter of `n`. Costs a
+    /// read of each allocated sub-bitmap or, if this sub-filter is smaller, of each image.
     fn unite_into(&self, union: &mut [u64], first: u64, n: u64) {
         let (division, len) = (self.division(n), self.sub_bitmap_words());
         let end = n.min(first + (union.len() / len) as u64);
@@ -219,7 +219,7 @@ impl BlockedBloom {
         let segments = iter::successors(next(its.start / in_segment), |at| next(at + 1));
         for segment in segments.take_while(|at| at * in_segment < its.end) {
             for (number, words) in self.neighbours(segment, n) {
-                // Of those in two segments, or of the last, some belong to others.
+                // At both ends, some images belong to a neighbouring segment.
                 let place = number.checked_sub(first).map(|place| place as usize * len);
                 if let Some(to) = place.and_then(|place| union.get_mut(place..place + len)) {
                     set_all(to, words);

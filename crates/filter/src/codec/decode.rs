@@ -1,4 +1,4 @@
-//! Chunks into a filter. Everything in a chunk is read and checked before the filter changes.
+//! Decodes chunks. Everything in a chunk is read and checked before the filter changes.
 
 use super::format::{
     identity, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
@@ -14,7 +14,7 @@ use splitbloom_foundation::alloc::try_push;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Whether `bytes` are a chunk, intact or damaged: all bytes before the hash of its head record are
-/// known but for two iterators.
+/// known, except for two iterators.
 pub fn is_chunk(bytes: &[u8]) -> bool {
     read_public(&mut Reader(bytes)).is_ok()
 }
@@ -56,7 +56,7 @@ impl<'a> Chunk<'a> {
         Ok(Self { start, next, identity: reader.u64()?, records: reader.0 })
     }
 
-    /// The kind of the filter that it begins, if it begins one.
+    /// The kind of the filter if this is its first chunk; otherwise `None`.
     pub fn begins(&self) -> Option<Kind> {
         let record = self.records.first().filter(|_| self.start == 0)?;
         kind_of_record(*record)
@@ -67,14 +67,14 @@ impl<'a> Chunk<'a> {
         self.next == END
     }
 
-    /// Whether it is the last chunk of a filter that was whole when it was written: one that was
-    /// itself being loaded says so at its end.
+    /// Whether it is the last chunk of a filter that was whole when it was written. (The end record
+    /// of a filter that was itself being loaded says so.)
     pub fn ends_whole(&self) -> bool {
         const OF_WHOLE: [u8; 13] = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         self.is_last() && self.records.ends_with(&OF_WHOLE)
     }
 
-    /// Reads the records up to the end, of a chunk for `filter` as it is.
+    /// Reads all records of this chunk, which must continue `filter` in its present state.
     fn arrivals(
         &self,
         mut reader: Reader<'a>,
@@ -97,7 +97,7 @@ impl<'a> Chunk<'a> {
                     ensure(segment.sub_filter < count, DecodeError::Order)?;
                     try_push(&mut segments, segment)?;
                 }
-                // After sub-filters that are still to come it would have another rate.
+                // A table after sub-filters that are still to come would have another rate.
                 TABLE if !tables.has_begun() && filter.num_sub_filters() <= present => {
                     let rate = reader.f64()?;
                     let field = "error rate of the table";
@@ -159,11 +159,11 @@ fn read_segment<'a>(
     Ok(ArrivingSegment { sub_filter, number, bits })
 }
 
-/// The table of a filter as a chunk brings it.
+/// The table of a filter while a chunk is read.
 struct Tables<'t> {
-    /// What came in earlier chunks.
+    /// The table that earlier chunks have begun.
     old: Option<&'t Table>,
-    /// What begins in this one, and its error rate.
+    /// The table that begins in this chunk, and its error rate.
     new: Option<(Table, f64)>,
     /// The path at which the first page of this chunk begins.
     from: u64,
@@ -187,7 +187,7 @@ impl<'t> Tables<'t> {
         self.old.is_some() || self.new.is_some()
     }
 
-    /// Whether pages come next, the first ones of the chunk.
+    /// Whether the first pages of the chunk come next.
     fn is_due(&self) -> bool {
         self.has_begun() && self.pages.is_none()
     }
@@ -226,7 +226,7 @@ impl<'t> Tables<'t> {
         ensure(before.is_none(), DecodeError::Order)
     }
 
-    /// Checks that the chunk brought what one before `next` has.
+    /// Checks that the chunk ends where the chunk `next` begins.
     fn check_end(&self, next: u64) -> Result<(), DecodeError> {
         let due = match (&self.pages, self.has_begun()) {
             (Some(pages), _) => pages.next().map_or(END, |path| TABLE_START + (path >> PATH_SHIFT)),

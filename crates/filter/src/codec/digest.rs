@@ -22,9 +22,9 @@ use crate::table::Entry;
 use xxhash_rust::xxh3::Xxh3;
 
 impl Filter {
-    /// XXH3-128 of the filter as chunks; of what one that forgets remembers. Two filters have the
-    /// same digest if and only if they return the same results and statistics, now and after the
-    /// same commands. Reads every allocated bit once; allocates nothing.
+    /// XXH3-128 of the filter's chunks, or of what a windowed filter remembers (see the module).
+    /// Two filters have the same digest if and only if they return the same results and statistics,
+    /// now and after the same commands. Reads every allocated bit once; allocates nothing.
     pub fn digest(&self) -> u128 {
         if let Some(clock) = self.clock() {
             return digest_of_window(self, clock);

@@ -1,5 +1,5 @@
-//! A filter into chunks. A chunk is outlined first, so that its length and its successor are known,
-//! and then written: whoever writes needs one buffer of a known size, or none.
+//! Encodes a filter as chunks. A chunk is outlined first, so that its length and its successor are
+//! known, and then written, so a writer needs one buffer of a known size, or none.
 
 use super::format::{
     identity, Short, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE, FILLER,
@@ -41,8 +41,8 @@ pub fn chunks(filter: &Filter) -> impl Iterator<Item = Outline<'_>> {
     successors(at(0), move |before| at(before.next))
 }
 
-/// The chunk at `iterator`: 0 for the first, then what the chunk before returned as `next`. Nothing
-/// at or after the end. The filter may have changed since the chunk before.
+/// The chunk at `iterator`: 0 for the first, then what the chunk before returned as `next`. Returns
+/// `None` at or after the end. The filter may have changed since the chunk before.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -219,7 +219,7 @@ fn records_of(
     });
     let segments = sub_filter.segments();
     let units = segments.units();
-    // A clear one makes no difference, whether it is allocated or not.
+    // Segments without set bits are left out, allocated or not.
     let records = segments.views(from).filter_map(move |(number, view)| {
         let bits = Outgoing::of(view, units)?;
         Some((first + number + 1, Record::Segment { sub_filter: index, number, bits }))

@@ -17,8 +17,8 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The first byte is not text; a transfer that translates line ends, or stops at a control-Z, shows
-/// (as in PNG).
+/// As in PNG, the first byte is not text, and a transfer that translates line ends or stops at a
+/// control-Z damages these bytes.
 const MAGIC: [u8; 8] = *b"\x89SBF\r\n\x1a\n";
 /// The magic bytes, the version, which is 1, and 7 bytes that are 0.
 const HEADER: [u8; 16] = *b"\x89SBF\r\n\x1a\n\x01\0\0\0\0\0\0\0";
@@ -29,7 +29,7 @@ const HEADER: [u8; 16] = *b"\x89SBF\r\n\x1a\n\x01\0\0\0\0\0\0\0";
 pub enum FileError {
     /// It could not be read or written.
     Io(io::Error),
-    /// It does not begin as a filter does.
+    /// It does not begin with the magic bytes of a filter.
     Magic,
     /// It was written by a later version.
     Version,
@@ -111,7 +111,7 @@ impl<W: Write> FileWriter<W> {
     /// Writes the next chunk.
     ///
     /// # Errors
-    /// `Chunk` if its frame is not sound, or another one comes next; `Io`.
+    /// `Chunk` if its frame is not sound, or another chunk is due; `Io`.
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), FileError> {
         self.chain.accept(chunk)?;
         self.put(&(chunk.len() as u32).to_le_bytes())?;
@@ -121,7 +121,7 @@ impl<W: Write> FileWriter<W> {
     /// Ends the file, and returns what it was written to.
     ///
     /// # Errors
-    /// `Cut` if the last chunk has not come, or is of a filter that was not whole; `Io`.
+    /// `Cut` if the last chunk was not written, or ends a filter that was not whole; `Io`.
     pub fn finish(mut self) -> Result<W, FileError> {
         ensure(self.chain.is_whole, FileError::Cut)?;
         self.put(&0u32.to_le_bytes())?;
@@ -248,7 +248,7 @@ impl Filter {
         self.write_to(bytes)
     }
 
-    /// The filter of a file, from its bytes.
+    /// Reads a filter from the bytes of a file.
     ///
     /// # Errors
     /// Any [`FileError`].

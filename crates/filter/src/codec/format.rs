@@ -16,7 +16,7 @@ pub(super) const MAGIC: [u8; 3] = *b"SBF";
 /// The version of a chunk.
 pub(super) const VERSION: u8 = 1;
 
-/// The kinds of records, but for those of heads.
+/// The kinds of records, except head records.
 pub(super) const SUB_FILTER: u8 = 2;
 pub(super) const SEGMENT: u8 = 3;
 pub(super) const END_OF_FILTER: u8 = 4;
@@ -27,7 +27,7 @@ pub(super) const STATE: u8 = 11;
 pub(super) const SPARSE_SEGMENT: u8 = 12;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
-/// The most bytes of a short record: of a state of 15 slices.
+/// The most bytes of a short record: a state record of 15 slices.
 const MAX_SHORT_BYTES: usize = 1 + 20 + 15 * 9;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 pub(super) const END_BYTES: usize = 1 + 8 + 4;
@@ -38,7 +38,7 @@ pub(super) const PAGE_HEAD_BYTES: usize = 1 + 2;
 pub const LOGGED_BYTES: usize = 128;
 /// Magic, version, start and next.
 const PUBLIC_BYTES: usize = MAGIC.len() + 1 + 8 + 8;
-/// What fills the logged bytes up. Powers of an odd number: to a compressor they are noise.
+/// Fills up the logged bytes with powers of an odd number, which do not compress.
 pub(super) const FILLER: [u8; LOGGED_BYTES - PUBLIC_BYTES] = filler();
 /// Bytes before the first record: the logged bytes and the hash of the head record.
 pub(super) const HEAD_BYTES: usize = LOGGED_BYTES + 8;
@@ -92,8 +92,7 @@ impl Short {
     }
 }
 
-/// A hash of the head record: what all chunks of one filter have in common, and those of other
-/// filters do not.
+/// A hash of the head record, equal in all chunks of one filter and different in other filters.
 pub(super) fn identity(filter: &Filter) -> u64 {
     xxh3_64(Short::head(filter).bytes())
 }
@@ -112,7 +111,7 @@ pub enum StoredType {
 }
 
 impl StoredType {
-    /// Whoever looks for filters must look for all of them.
+    /// All types: a search for filters must look for each of them.
     pub const ALL: [Self; 3] = [Self::Bloom, Self::Counting, Self::ValkeyBloom];
 
     /// The name that TYPE returns.
@@ -124,7 +123,7 @@ impl StoredType {
         }
     }
 
-    /// The type of that name; `None` if its values are no filters.
+    /// The type of that name; `None` if its values are not filters.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }

@@ -42,8 +42,8 @@
 //! # The decoder is total
 //! Its input may come from anyone. It trusts no length, holds at most [`MEMORY_PER_BYTE`] bytes for
 //! a byte it is given, checks every field before it changes a bit, and counts the set bits itself.
-//! What it accepts is a filter that works in every respect; whether the bits are those of the
-//! items that somebody meant is beyond it.
+//! What it accepts is a filter that works in every respect; it cannot know whether the bits are
+//! those of the intended items.
 //!
 //! # Versions
 //! The version byte changes when an old reader would misread a chunk. The layout kind says how

@@ -140,8 +140,8 @@ impl Filter {
         self.add_many_at(items, 0, limit, |_, outcome| answer(outcome.is_new()))
     }
 
-    /// Adds many items at the time `now`, and calls `answer` for each in order with its hash. The
-    /// cache misses of 16 items overlap.
+    /// Adds many items at the time `now`, and calls `answer` for each in order with its hash and
+    /// outcome. The cache misses of 16 items overlap.
     ///
     /// # Errors
     /// As [`Filter::add_many`].

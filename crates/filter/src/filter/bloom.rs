@@ -48,8 +48,8 @@ impl Filter {
         }
     }
 
-    /// Adds an item that is in no layer to a filter of several parts, or to one that must get its
-    /// second. The limit is [that of the table](Filter::limit_of_table).
+    /// Adds an item that is in no layer to a filter that has several parts, or must get its second
+    /// one. The limit is [that of the table](Filter::limit_of_table).
     pub(super) fn add_beyond(
         &mut self,
         hash: ItemHash,
@@ -59,7 +59,7 @@ impl Filter {
         if bloom.is_some_and(|bloom| bloom.contains(hash)) {
             return Ok(Outcome::Unchanged);
         }
-        // A replay puts no item elsewhere than the primary has put it.
+        // A replay puts each item into the part that the primary has put it into.
         let is_first = self.table().is_none() || self.parameters().growth == Growth::Fixed;
         let has_room = is_first && bloom.is_some_and(|bloom| !bloom.fill().is_full());
         let (may_grow, max_bytes) = (self.check_growth(limit), limit.max_bytes());
@@ -120,7 +120,7 @@ impl Filter {
     /// stored and checked, so a version that divides the rate differently can tell.
     pub(crate) fn may_have_table(&self, sub_filters: usize, rate: f64) -> bool {
         match self.layers() {
-            // It depends on what the bits were when the table began.
+            // The rate depends on the bits that were set when the table began.
             Some(_) => sub_filters > 0 && rate > 0.0 && rate < 1.0,
             None => {
                 let only = self.table_rate_after(sub_filters);
@@ -129,7 +129,7 @@ impl Filter {
         }
     }
 
-    /// Notes the error rate of a table that has begun, where it does not follow from the rest.
+    /// Stores the error rate of a new table after layers, whose later bits would change it.
     pub(super) fn set_table_rate(&mut self, rate: f64) {
         if let Some(Series::Layers(layers)) = self.body.organs_mut().map(|all| &mut all.series) {
             layers.table_rate = rate;

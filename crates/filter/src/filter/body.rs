@@ -38,7 +38,7 @@ pub(super) struct Organs {
     pub clock: Option<Box<[Clock; 1]>>,
 }
 
-/// A Bloom filter and its table lie in it, so it is not to grow for what is rarer still.
+/// Each Bloom filter with a table has this box, so it must not grow for rarer organs.
 const _: () = assert!(size_of::<Organs>() <= 192);
 
 /// What a counting filter keeps besides its table.
@@ -59,8 +59,8 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// The chunk `next` comes after `sub_filters` sub-filters; `None` if that is not a chunk that a
-    /// load waits for.
+    /// A load that waits for the chunk `next`, after `sub_filters` sub-filters; `None` if `next` is
+    /// 0 or there are too many sub-filters.
     pub(crate) fn new(next: u64, sub_filters: usize) -> Option<Self> {
         let sub_filters = sub_filters.try_into().ok()?;
         NonZeroU64::new(next).map(|next| Self { next, sub_filters })
@@ -98,7 +98,7 @@ impl Organs {
         clock.zip(self.table.as_mut())
     }
 
-    /// Whether one part is all there is.
+    /// Whether they are one part of our own and nothing else.
     pub fn is_simple(&self) -> bool {
         let has_table = self.table.is_some();
         let is_one_part = match self.series {
@@ -240,7 +240,7 @@ impl Body {
         Ok(())
     }
 
-    /// A part that is alone needs no organs.
+    /// Stores a part that is alone inline, without organs.
     pub fn simplify(&mut self) {
         let Some(organs) = self.organs_mut().filter(|organs| organs.is_simple()) else {
             return;

@@ -3,18 +3,18 @@
 use crate::error::{ensure, AddError};
 use crate::filter::{Filter, Kind, SizeLimit};
 
-/// Allocations up to which a filter is compared with an empty one, bit by bit: an empty one has
-/// fewer, so one with more is not empty, and need not be read.
+/// A filter with more allocations than this is not empty, and need not be read; others are compared
+/// with an empty one, bit by bit.
 const FEW_ALLOCATIONS: u64 = 4;
 
 impl Filter {
     /// Empties the filter, which keeps its kind, [`parameters`](Filter::parameters), window and
-    /// seed, and otherwise is as new. One from another module becomes one of ours. Returns what it
-    /// was before, for the caller to free, in a step for each allocation; `None` if it was as new
+    /// seed, and otherwise is as new. A filter from another module becomes one of ours. Returns the
+    /// old contents for the caller to free, in a step for each allocation; `None` if it was as new
     /// already.
     ///
     /// # Errors
-    /// `Loading` while a load in chunks goes on: the rest would find nothing to go on with;
+    /// `Loading` while a load in chunks goes on: the chunks to come would no longer fit;
     /// `OverLimit` if the parameters of another module's need more than any filter may have;
     /// `OutOfMemory`. Nothing has changed.
     pub fn clear(&mut self) -> Result<Option<Self>, AddError> {

@@ -174,8 +174,8 @@ impl Filter {
         let Parameters { capacity, growth, .. } = self.head.parameters();
         let may_grow = growth != Growth::Fixed || limit == SizeLimit::Replay;
         ensure(may_grow || self.items() < capacity, AddError::Full)?;
-        // What was reserved, as long as the table only grows. After a deletion pages are to be as
-        // small as they can.
+        // The capacity reserved, as long as the table only grows. After a deletion, pages should be
+        // as small as possible.
         let only_grows = self.deleted() == 0 && self.cuckoo().is_none();
         let items = if only_grows { capacity } else { 0 };
         let budget = Budget { items, ..Budget::up_to(limit.max_bytes()) };
@@ -255,7 +255,7 @@ impl Filter {
         Ok(())
     }
 
-    /// The table, to be changed. While a load goes on, it would no longer fit what is to come.
+    /// The table, for writing. A change during a load would make the next chunks unfit.
     fn counting_table(&mut self) -> Result<&mut Table, AddError> {
         ensure(self.loading().is_none(), AddError::Loading)?;
         self.body.table_mut().ok_or(AddError::Loading)

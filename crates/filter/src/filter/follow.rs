@@ -1,18 +1,18 @@
 //! A filter that follows another one: it began as a copy, and gets the hashes that were new there.
 //!
 //! An item is found in the original because of its own bits or fingerprint, or by chance, because
-//! of those of others. What the copy lacks would not come again: an item found by chance is not
+//! of those of others. What the copy lacks would not be sent again: an item found by chance is not
 //! new. So the copy must have the same bits and the same fingerprints, and decides nothing itself:
 //!
 //! - The original says for each hash in which [`Part`] it is. A copy cannot know when its
 //!   sub-filter is full: its count is that of the first chunk, and some hashes come twice, in a
 //!   chunk and after it.
-//! - Bits are set, and an order makes no difference.
+//! - Bits are only set, so their order makes no difference.
 //! - A page of the table depends on the items that came to it, and their order. A copy gets them in
 //!   that order. Those that its page had when it was copied are found there, and change nothing.
 //!
 //! A copy may follow before all its chunks have come. Bits of a segment that is still to come are
-//! set early. A hash for a page that is still to come is passed over: the page will have it.
+//! set early. A hash whose page is still to come is skipped: the page will have it.
 
 use crate::error::AddError;
 use crate::filter::body::Loading;
@@ -31,7 +31,7 @@ pub enum Part {
 
 impl Filter {
     /// Applies `hashes`, in the order in which they were new in `part` of the filter that this one
-    /// follows. What it does with hashes of another filter is as good as random.
+    /// follows. The effect of hashes of another filter is random.
     ///
     /// # Errors
     /// `OutOfMemory`: some are missing, and all may be applied again. `Full` if it has no such

@@ -40,7 +40,7 @@ impl Head {
         }
     }
 
-    /// Of a filter whose layers, from another module, say the rest.
+    /// The head of a filter from another module, whose layers tell the other parameters.
     pub fn of_layers(seed: Seed) -> Self {
         Self { error_rate: 0.0, seed, packed: Kind::Bloom as u64 }
     }
@@ -51,7 +51,7 @@ impl Head {
     }
 
     /// The table that a filter begins with, if it begins with one. It is reserved for the capacity;
-    /// in a window also for entries that are over and not swept yet, about a slice.
+    /// with a window, also for entries of past slices that are not swept yet, about one slice.
     pub fn first_table(self, window: Option<Window>) -> Table {
         let Parameters { error_rate, capacity, growth, .. } = self.parameters();
         let swept = window.map_or(0, |window| capacity / (u64::from(window.slices()) + 1));

@@ -11,10 +11,9 @@ use crate::foreign::{Fields, Source};
 use crate::hash::Seed;
 
 /// The error rate of the table that follows a cuckoo filter. RedisBloom's filters have no requested
-/// rate: theirs begins at 1.5 %. A deletion looks into the table first, and where it mistakes an
-/// item of the series for one there, it takes away the copy of another item. So the rate is low, at
-/// a price of some nine bits for each new item over the usual 1 %. It is no setting: a replica may
-/// have others.
+/// rate: theirs begins at 1.5 %. A deletion looks into the table first, and a false positive there
+/// removes the copy of another item. So the rate is low, which costs some nine bits more for each
+/// new item than the usual 1 %. It is not a setting: those of a replica may differ.
 const RATE_AFTER_CUCKOO: f64 = 0.0001;
 
 impl Filter {
@@ -60,8 +59,8 @@ impl Filter {
         Self::of_cuckoo(cuckoo, RATE_AFTER_CUCKOO, seed, limit)
     }
 
-    /// What the header of a Bloom filter begins, which RedisBloom's BF.SCANDUMP returns. What is
-    /// added to it is hashed with `seed`.
+    /// A Bloom filter without its bits, from the `header` that RedisBloom's BF.SCANDUMP returns.
+    /// Items added to it are hashed with `seed`.
     ///
     /// # Errors
     /// As [`redisbloom::read_header`]; `OverLimit` if it takes more than `limit` with all its bits.
@@ -84,8 +83,8 @@ impl Filter {
     /// Takes a piece, which RedisBloom's SCANDUMP returned with `iterator`.
     ///
     /// # Errors
-    /// `Order` if it does not come next, the filter is not a RedisBloom filter, or it waits for one
-    /// of our chunks; `OutOfMemory`. Nothing has changed.
+    /// `Order` if it lies outside the filter's bytes, or the filter is not from RedisBloom, or
+    /// waits for one of our chunks; `OutOfMemory`. Nothing has changed.
     pub fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
         let organs = self.body.organs_mut();
         let organs = organs.filter(|organs| organs.loading.is_none());

@@ -44,8 +44,7 @@ pub(crate) struct ArrivingSegment<'a> {
 }
 
 impl Arrivals<'_> {
-    /// Whether sub-filters and tables make a filter of a single part, once they are in these
-    /// organs.
+    /// Whether these arrivals and `organs` together make a filter of a single part.
     fn make_simple(&self, organs: &Organs) -> bool {
         let tables = usize::from(self.table.is_some() || organs.table.is_some());
         let others = [&self.series, &organs.series];
@@ -57,7 +56,7 @@ impl Arrivals<'_> {
 }
 
 impl Filter {
-    /// What comes with a chunk is read into this.
+    /// An empty series into which the sub-filters of a chunk are read.
     pub(crate) fn series_to_come(&self) -> Series {
         let layers = self.layers().map(Layers::without_layers);
         layers.map_or(Series::Empty, Series::Layers)
@@ -105,7 +104,7 @@ impl Filter {
         Ok(())
     }
 
-    /// The slices of a filter that forgets after a chunk.
+    /// The slices after a chunk, if the filter forgets.
     fn slices_after(
         &self,
         arrivals: &Arrivals<'_>,

@@ -16,8 +16,8 @@ impl Filter {
     }
 
     /// Whether the item is (probably) present; in a windowed filter, remembered at `now`. It reads
-    /// one cache line for each part, or a few of a Bloom filter whose error rate is below 0.4 %; of
-    /// what RedisBloom made, a line for each hash in each layer.
+    /// one cache line for each part, or a few in a Bloom filter whose error rate is below 0.4 %; in
+    /// a filter from RedisBloom, a line for each hash in each layer.
     pub fn contains_at(&self, item: &[u8], now: u64) -> bool {
         let hash = self.hash(item);
         match &self.body {
@@ -85,13 +85,13 @@ impl Filter {
 }
 
 impl Organs {
-    /// The payloads of what the table remembers at `now`.
+    /// The payloads of the entries that the table remembers at `now`.
     fn visible(&self, now: u64) -> u16 {
         let clock = self.clock();
         clock.map_or(crate::table::ALL_PAYLOADS, |clock| clock.visible(now))
     }
 
-    /// Whether the item is in some part. The table first: it has most items.
+    /// Whether the item is in some part. It looks into the table first, which has most items.
     fn contain(&self, item: &[u8], hash: ItemHash, now: u64) -> bool {
         if let Series::Blocked(bloom) = &self.series {
             bloom.prefetch(hash);

@@ -1,4 +1,4 @@
-//! What a filter takes, and how its memory is visited, moved and shared.
+//! How the memory of a filter is counted, visited, moved and shared.
 
 use crate::error::{ensure, AddError};
 use crate::filter::body::{Body, Organs};
@@ -19,7 +19,7 @@ fn block<T>() -> u64 {
     size_class(size_of::<T>() as u64)
 }
 
-/// Bytes of the organs and what they own but segments, pages, and the list of `layers` layers.
+/// Bytes of the organs, their clock and a list of `layers` layers, without segments and pages.
 pub(super) fn bytes_of_organs(organs: &Organs, layers: usize) -> u64 {
     let clock = organs.clock().map_or(0, |_| block::<Clock>());
     block::<Organs>() + clock + Layers::bytes_of_list(layers)
@@ -56,7 +56,7 @@ impl Filter {
         segments.fold(Self::OWN_BYTES + organs, u64::saturating_add)
     }
 
-    /// The limit of the table, or of a new one: what the other parts leave of that of the filter.
+    /// The limit of the table, or of a new one: what the other parts leave of the filter's limit.
     /// Adding items does not change it.
     pub(super) fn limit_of_table(&self, limit: SizeLimit) -> SizeLimit {
         let SizeLimit::Bytes(most) = limit else {
@@ -102,7 +102,7 @@ impl Filter {
         (items > 0).then(|| self.reserved_bytes() as f64 * 8.0 / items as f64)
     }
 
-    /// Allocations, about: what freeing it costs.
+    /// The approximate number of allocations, which is the cost of freeing it.
     pub fn allocations(&self) -> u64 {
         let gone = self.clock().and_then(Clock::gone);
         let tables = self.table().into_iter().chain(gone);
@@ -149,7 +149,7 @@ impl Filter {
     }
 
     /// A copy, which shares segments and pages until one of the two changes them: see
-    /// [`Segments::try_clone`]. What the owner has attached stays here.
+    /// [`Segments::try_clone`]. The owner's attachment is not copied.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.

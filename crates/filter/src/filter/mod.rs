@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A filter is one key of a server, which may hold millions of small ones, so a filter of one part
-//! is 112 bytes and what the part allocates. What is rarer lies in a box behind it.
+//! is 112 bytes and what the part allocates. Rarer parts are in a box.
 //!
 //! A new organ is a field of `body`'s `Organs`, which `memory` and its copy must know; a new
 //! layout of bits an arm of `series`; a new kind a policy, and a head record of the codec.
@@ -64,7 +64,7 @@ pub struct Filter {
     body: Body,
 }
 
-/// A server may hold millions of small filters that keep what they have.
+/// A server may hold millions of small filters that keep their items.
 const _: () = assert!(size_of::<Filter>() <= 112);
 
 /// The state of a filter's counters at one time, to compute later what has happened since.
@@ -84,13 +84,13 @@ pub struct Counters {
 }
 
 impl Filter {
-    /// What it does with its items.
+    /// What the filter does with its items.
     #[inline]
     pub fn kind(&self) -> Kind {
         self.head.kind()
     }
 
-    /// The parameters that it was created with; of a filter from another module, as far as they are
+    /// The parameters that it was created with; for a filter from another module, those that are
     /// known: the error rate and capacity of its first layer ([`Layers::error_rate`]).
     ///
     /// [`Layers::error_rate`]: crate::foreign::Layers::error_rate
@@ -187,8 +187,8 @@ impl Filter {
     }
 
     /// Number of items that were new when they were added; of copies not removed, in a counting
-    /// filter; in a windowed one, of those that are remembered at `now`, without those that a
-    /// saturated page took in while it was one.
+    /// filter; in a windowed one, of those that are remembered at `now`, without those that were
+    /// added to a page after it saturated.
     pub fn items_at(&self, now: u64) -> u64 {
         if let Some(clock) = self.clock() {
             return clock.slices.items_at(&clock.window, now);

@@ -52,7 +52,7 @@ pub const MAX_BUCKET_SIZE: u16 = 255;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountingParameters {
     /// The requested error rate, above 0 and below 1. It holds however far the filter grows. In a
-    /// filter that RedisBloom made it is that of the table behind the series.
+    /// filter from RedisBloom it is that of the table after the slots.
     pub error_rate: f64,
     /// The most copies of a filter that does not grow. In any filter, the number of items that its
     /// pages are sized for until something is deleted.

@@ -38,11 +38,11 @@ pub struct Shares {
 /// Some of the sub-bitmaps of a filter.
 pub struct Share(BlockedBloom);
 
-/// Tells the shares of items.
+/// Maps items to shares.
 #[derive(Clone, Copy, Debug)]
 pub struct Routes {
     num_sub_bitmaps: u64,
-    /// A share has 2^shift sub-bitmaps, the last one what is left.
+    /// A share has 2^shift sub-bitmaps, the last share the rest.
     shift: u32,
 }
 
@@ -55,8 +55,8 @@ impl Routes {
 }
 
 impl Filter {
-    /// Divides an empty filter into at least `least` shares, and at most [`MAX_SHARES`]. Gives it
-    /// back if it is too small for that, or begins with a table.
+    /// Divides an empty filter into at least `least` shares, and at most [`MAX_SHARES`]. Returns it
+    /// as the inner `Err` if it is too small for that, or begins with a table.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -86,7 +86,7 @@ impl Filter {
 }
 
 impl Shares {
-    /// Tells the shares of items.
+    /// Returns the map from items to shares.
     pub fn routes(&self) -> Routes {
         self.routes
     }
@@ -106,11 +106,11 @@ impl Shares {
         all <= capacity && weight <= WEIGHT_IN_SHARES
     }
 
-    /// The filter.
+    /// Joins the shares into the filter.
     ///
     /// # Errors
-    /// `Full` if the guard would have closed it meanwhile, which fair items do not make it do if
-    /// each time there was [room](Shares::has_room_for); `OutOfMemory`.
+    /// `Full` if the guard would have closed it meanwhile: fair items do not cause that if there
+    /// was [room](Shares::has_room_for) each time; `OutOfMemory`.
     pub fn into_filter(self) -> Result<Filter, AddError> {
         let mut shares = self.shares.into_iter();
         let Share(mut whole) = shares.next().ok_or(AddError::OutOfMemory)?;

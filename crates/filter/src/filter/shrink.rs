@@ -1,8 +1,8 @@
 //! A filter that becomes as small as its items allow: see `bloom/fold.rs`.
 //!
-//! Only the sub-filter shrinks. A table behind it holds what came when the sub-filter was full, so
-//! such a filter has no smaller size that its items fit into, and stays as it is; so does a filter
-//! without a sub-filter, whose table has the size of its items anyway.
+//! Only the sub-filter shrinks. A table after it begins only when the sub-filter is full, so the
+//! items would fit no smaller size, and such a filter stays as it is. So does a filter without a
+//! sub-filter, whose table has the size of its items anyway.
 
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::fold::Folding;
@@ -11,8 +11,8 @@ use crate::filter::Filter;
 use crate::hash::ItemHash;
 use crate::storage::SEGMENT_WORDS;
 
-/// A filter that is becoming smaller, in steps between which it may be used. What is added to it
-/// meanwhile must be added here as well.
+/// A filter that is becoming smaller, in steps between which it may be used. Items that are new in
+/// it meanwhile must be added here as well.
 pub struct Shrinking {
     /// The least capacity.
     capacity: u64,
@@ -21,10 +21,10 @@ pub struct Shrinking {
 
 /// How a [`Shrinking`] has ended.
 pub enum Shrunk {
-    /// The filter is smaller now. Its old sub-filter, which may be large, is to be freed.
+    /// The filter is smaller now. The caller frees its old sub-filter, which may be large.
     Yes(BlockedBloom),
-    /// With this size the filter would not keep its error rate. The next larger size, to be tried
-    /// from the beginning, if there is one.
+    /// At this size the filter would not keep its error rate. The job for the next larger size, if
+    /// there is one, which starts from the beginning.
     Not(Option<Shrinking>),
 }
 
@@ -40,12 +40,12 @@ pub struct IfShrunk {
 
 impl Filter {
     /// Shrinks it to the smallest size whose capacity is at least `capacity` and the number of its
-    /// items, and with which it keeps its error rate, as its bits are weighed. If there was one,
-    /// returns its old sub-filter, which may be large.
+    /// items, and with which it keeps its error rate, as its bits are weighed. Returns its old
+    /// sub-filter, which may be large, or `None` if there is no such size.
     ///
-    /// It is done on a copy, which takes no more than the filter may. It may cost `max_cost` bytes:
-    /// [those to read](Filter::bytes_to_shrink) for each size that is tried. That is one, or two
-    /// where chance decides, unless someone chose the items.
+    /// It works on a copy, which takes no more memory than the filter may. It may cost `max_cost`
+    /// bytes: [those to read](Filter::bytes_to_shrink) for each size that is tried. It tries one
+    /// size, or two where chance decides, unless someone chose the items.
     ///
     /// # Errors
     /// `Loading` while it is being loaded; `TooCostly`; `OutOfMemory`. Nothing has changed.
@@ -110,16 +110,16 @@ impl Filter {
         self.bloom().filter(|_| self.may_be_united() && self.table().is_none())
     }
 
-    /// The sub-filter, and the header of its smallest size for its items and at least `capacity`,
-    /// of more than `above` sub-bitmaps.
+    /// The sub-filter, and the header of the smallest size that holds its items and at least
+    /// `capacity`, and has more than `above` sub-bitmaps.
     fn smaller(&self, capacity: u64, above: u64) -> Option<(&BlockedBloom, Header)> {
         let bloom = self.bloom_to_shrink()?;
         let header = bloom.header();
         Some((bloom, header.smaller(capacity.max(header.items), above)?))
     }
 
-    /// What [`Filter::shrink`] to its items would make of it, if chance does not decide against it;
-    /// `None` if nothing. Costs some sizings: 0.3 milliseconds at 1 %, 7 at most.
+    /// What it would be after [`Filter::shrink`] to its items, unless chance decides for a larger
+    /// size; `None` if it has no smaller one. Costs some sizings: 0.3 ms at 1 %, at most 7.
     pub fn if_shrunk(&self) -> Option<IfShrunk> {
         let (bloom, smaller) = self.smaller(0, 0)?;
         let segments = BlockedBloom::from_header(smaller).segments().reserved_bytes();
@@ -129,7 +129,7 @@ impl Filter {
 }
 
 impl Shrinking {
-    /// Takes what is in the next 64 KiB of `filter`: some 20 µs. Returns whether there were any.
+    /// Folds the next allocated 64 KiB of `filter`, in some 20 µs. Returns whether there were any.
     ///
     /// # Errors
     /// `OutOfMemory`.

@@ -1,4 +1,4 @@
-//! The union of filters with the same parameters, but for the capacity.
+//! The union of filters whose parameters are equal, except for the capacity.
 
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::shape::Shape;
@@ -17,11 +17,11 @@ const ROUNDING: f64 = 1.0 + 1e-9;
 /// Whether a union must keep the error rate of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// It must. If it cannot in the filter's size, the filter may get larger.
+    /// It must keep it. If that is impossible at the filter's size, the filter may become larger.
     Kept,
-    /// Another server has accepted it: the result is the one that the filter has there.
+    /// Another server has accepted the union: the result is the same as there.
     Accepted,
-    /// It need not: the caller wants it anyway, in the filter's size.
+    /// It need not: the caller wants the union anyway, at the filter's size.
     Waived,
 }
 
@@ -30,7 +30,7 @@ pub enum Promise {
 pub struct Union {
     /// Whether the filter has changed at all.
     pub has_changed: bool,
-    /// Its old sub-filter, which may be large and is to be freed, if it has become larger.
+    /// The old sub-filter if it has become larger. It may be large: the caller frees it.
     pub replaced: Option<BlockedBloom>,
 }
 
@@ -48,14 +48,14 @@ pub enum Difference {
 }
 
 impl Filter {
-    /// Whether it is of a kind that can be united with another: it keeps its items, and is ours.
+    /// Whether it can be united with others: it keeps its items, and is not from another module.
     pub fn may_be_united(&self) -> bool {
         self.kind() == Kind::Bloom && self.layers().is_none()
     }
 
-    /// What keeps it from being united with others, if anything does: a difference from the first
-    /// one that differs. Capacities may differ if the sub-filters are of one kind, as those of more
-    /// than some thousand items are.
+    /// The difference that keeps it from being united with others: the first one, from the first
+    /// filter that differs. Capacities may differ if the sub-filters are of one kind, as those of
+    /// more than some thousand items are.
     pub fn difference(&self, others: &[&Self]) -> Option<Difference> {
         let own = self.parameters();
         let of_one = |other: &&Self| {
@@ -71,7 +71,7 @@ impl Filter {
         others.iter().find_map(of_one)
     }
 
-    /// What sub-filters that are united have in common. The shape is stored: a chunk may name any.
+    /// What united sub-filters must share. It is read from the header: a chunk may name any shape.
     fn kind_of_bloom(&self) -> Option<(u32, u32, bool, u64)> {
         let Header { shape, error_rate, .. } = self.bloom()?.header();
         let Shape { sub_bitmap_bits, num_hashes, .. } = shape;
@@ -79,7 +79,7 @@ impl Filter {
     }
 
     /// What uniting it with a filter of `size` sub-bitmaps costs at least, in bytes of a
-    /// sub-filter: those of its own, as large as it gets, and those that its table counts as.
+    /// sub-filter: those of its own one, as large as it gets, and those that its table counts as.
     fn bytes_to_unite(&self, size: Option<u64>) -> [u64; 2] {
         let table = self.table().filter(|table| !table.is_empty());
         let table = table.map_or(0, Table::bytes).saturating_mul(TABLE_BYTE);
@@ -88,15 +88,15 @@ impl Filter {
         [self.bytes_to_shrink().saturating_mul(times), table]
     }
 
-    /// Adds what others have that do not differ from it: it finds whatever one of them finds.
-    /// Returns what has changed. The number of items is an estimate from then on.
+    /// Adds the items of `others`, which must not differ from it: it then finds whatever one of
+    /// them finds. Returns what has changed. The number of items is an estimate from then on.
     ///
     /// Filters of other capacities are folded or unfolded to its size. If it would not keep its
     /// error rate, and one of them is larger, it gets the size and capacity of the largest.
     ///
     /// It may cost `max_cost` bytes: those of the others' sub-filters, as large as they get, and of
-    /// its own if it gets larger; and for the tables 400 times theirs, or what [`Table::unite`]
-    /// does, whichever is more.
+    /// its own if it gets larger; and for the tables 400 times their bytes, or the cost of
+    /// [`Table::unite`], whichever is more.
     ///
     /// # Errors
     /// `TooCostly`; `Loading` while one of them is being loaded; `Overfull`, if `promise` is
@@ -116,7 +116,7 @@ impl Filter {
         let is_loading = |filter: &Self| filter.loading().is_some();
         let is_one_loading = is_loading(self) || others.iter().any(|other| is_loading(other));
         ensure(!is_one_loading, AddError::Loading)?;
-        // First whatever may fail.
+        // First everything that may fail.
         let mut sources = try_vec(others.len())?;
         // Without the empty ones, which cost nothing: there may be any number of them.
         let blooms = others.iter().filter_map(|other| other.bloom());
@@ -169,7 +169,7 @@ impl Filter {
     }
 
     /// The header of the largest of `others`, if that is larger, and if this sub-filter would not
-    /// keep its share of the error rate. Only what is equal on every server decides.
+    /// keep its share of the error rate. This depends only on what is equal on every server.
     fn larger_for(&self, others: &[&BlockedBloom]) -> Result<Option<Header>, UnionError> {
         let size = |header: &Header| (header.shape.num_sub_bitmaps, header.capacity);
         let largest = others.iter().map(|other| other.header()).max_by_key(size);
@@ -184,7 +184,7 @@ impl Filter {
         Ok(Some(largest).filter(|_| rate > largest.error_rate * ROUNDING))
     }
 
-    /// What `limit` leaves of the filter as it is, if its sub-filter gets the header `larger`.
+    /// The limit that is left for the other parts if the sub-filter gets the header `larger`.
     ///
     /// # Errors
     /// `OverLimit` if the filter would exceed it.
@@ -252,23 +252,23 @@ impl Filter {
             return Ok(());
         }
         let rate = rate + of_table.max(share_of_table);
-        // Items that are in several sub-bitmaps would be in one of a filter with room for all.
+        // Items in several sub-bitmaps would be in only one of a filter with room for all.
         let blooms = others.iter().copied().chain(self.bloom());
         let sum = blooms.map(|bloom| bloom.fill().items()).fold(0, u64::saturating_add);
         let items = items.min(sum).saturating_add(table.map_or(0, Table::len));
         Err(UnionError::Overfull { rate, requested, items })
     }
 
-    /// Puts a folded or unfolded sub-filter into the place of the one it was made of, and returns
-    /// that.
+    /// Replaces the sub-filter by `other`, which was folded or unfolded from it. Returns the old
+    /// one.
     pub(super) fn replace_bloom(&mut self, other: BlockedBloom) -> Option<BlockedBloom> {
         let bloom = self.body.bloom_mut()?;
         self.head = self.head.with_capacity(other.header().capacity);
         Some(replace(bloom, other))
     }
 
-    /// Unites the filter's table with those of others; or a new one, which it also returns, if the
-    /// filter has none.
+    /// Unites the filter's table with those of others. If the filter has none, unites a new one
+    /// with them, and returns that, too.
     fn unite_tables(
         &mut self,
         others: &[&Self],

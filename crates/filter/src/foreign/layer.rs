@@ -90,7 +90,7 @@ pub struct Layer {
 const _: () = assert!(size_of::<Layer>() <= 96);
 
 impl Layer {
-    /// One without set bits. It allocates nothing.
+    /// A layer without set bits. Allocates nothing.
     ///
     /// # Errors
     /// The `Field` that does not fit, see [`Description::check`].
@@ -133,7 +133,7 @@ impl Layer {
         &self.segments
     }
 
-    /// The share of the bits that items can set, and have.
+    /// The share of set bits among those that items can set.
     pub fn fill_ratio(&self) -> f64 {
         (self.set_bits() as f64 / self.used_bits as f64).min(1.0)
     }
@@ -152,7 +152,7 @@ impl Layer {
         power(self.fill_ratio(), self.about.hashes.into())
     }
 
-    /// The one that its number of items leads to, whether their bits have come or not.
+    /// The false-positive rate at its number of items, even if their bits are still to come.
     pub fn rate_of_items(&self) -> f64 {
         let used = self.used_bits as f64;
         let probes = self.about.items.saturating_mul(self.about.hashes.into());
@@ -172,7 +172,7 @@ impl Layer {
         })
     }
 
-    /// The probes of the item from number `from` on, whose lines are on their way.
+    /// Fills `probes` with those of the item from number `from` on, and prefetches their lines.
     #[inline]
     pub(super) fn fetch_all<'a>(&'a self, pair: Pair, from: usize, probes: &mut [Probe<'a>]) {
         for (probe, x) in probes.iter_mut().zip(pair.numbers(from)) {
@@ -206,7 +206,7 @@ impl Layer {
         rest.min(rest.wrapping_sub(self.used_bits))
     }
 
-    /// Bytes of the array, as it travels.
+    /// Bytes of the array in headers and pieces.
     pub(super) fn num_bytes(&self) -> u64 {
         self.about.bits.div_ceil(8)
     }

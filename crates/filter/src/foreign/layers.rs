@@ -31,18 +31,18 @@ use crate::error::{AddError, DecodeError};
 use crate::hash::{ItemHash, Seed, GROUP};
 use splitbloom_foundation::alloc::{size_class, try_vec};
 
-/// The factor of versions of RedisBloom that did not store one.
+/// The growth factor in versions of RedisBloom that did not store one.
 pub(super) const USUAL_GROWTH: u32 = 2;
 /// The least share of the error rate that new items get.
 const LEAST_SHARE: f64 = 1.0 / 64.0;
-/// A table is made for no lower one ([`crate::table`]).
+/// The lowest error rate of a table ([`crate::table`]).
 const LEAST_RATE: f64 = 1e-12;
 
 /// An option, as RedisBloom calls it: items are hashed to 64 bits.
 const BITS_64: u32 = 4;
 /// The filter does not grow.
 pub(super) const FIXED: u32 = 8;
-/// An option of ours: it is from valkey-bloom, whose keys come with it.
+/// An option of ours: the filter is from valkey-bloom, and its hash keys are stored with it.
 pub(super) const SIP: u32 = 1 << 31;
 
 /// The sub-filters of a Bloom filter of RedisBloom or valkey-bloom, oldest first, and what these
@@ -69,7 +69,7 @@ fn room_for(len: usize) -> usize {
 }
 
 impl Layers {
-    /// At least one layer.
+    /// The layers of a filter, at least one.
     ///
     /// # Errors
     /// `Field` if `layers` is empty; `OutOfMemory`.
@@ -156,7 +156,7 @@ impl Layers {
         entries.fold(0, u64::saturating_add)
     }
 
-    /// Whether no new item is accepted where `others` have come after the layers.
+    /// Whether the filter refuses new items when `others` have been added to its table.
     pub(crate) fn is_full(&self, others: u64) -> bool {
         let newest = self.each.last().map(Layer::description);
         newest.is_some_and(|newest| {
@@ -173,7 +173,7 @@ impl Layers {
         requested.min(1.0 - f64::EPSILON)
     }
 
-    /// The error rate of the table: as it is, or as it would be if it began now.
+    /// The error rate of the table; if there is none, of one that begins now.
     pub fn table_error_rate(&self) -> f64 {
         if self.table_rate > 0.0 {
             return self.table_rate;

@@ -40,8 +40,8 @@
 //!
 //! # What it costs
 //! In each layer up to the first that has the item, a lookup reads as many cache lines as the layer
-//! has hashes, and one line of the table. That is the cost that it had in RedisBloom; a batch
-//! overlaps the misses of 16 items ([`Layer`]). Bits are in segments, as in our own filters
+//! has hashes, and one line of the table. It cost the same in RedisBloom; a batch overlaps the
+//! misses of 16 items ([`Layer`]). Bits are in segments, as in our own filters
 //! ([`crate::storage`]): allocated where a bit is set, shared by copies, and freed, saved and moved
 //! one by one.
 //!

@@ -5,8 +5,8 @@ use crate::storage::SEGMENT_WORDS;
 /// Bytes of a segment.
 const SEGMENT_BYTES: u64 = SEGMENT_WORDS as u64 * 8;
 
-/// Divides the bytes from byte `at` of an array on by segments: the number of each, the place in
-/// it, and its bytes.
+/// Divides `bytes`, which begin at byte `at` of an array, by segments. Returns the number of each
+/// segment, the place in it, and its bytes.
 pub fn by_segments(mut at: u64, mut bytes: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     std::iter::from_fn(move || {
         let (segment, place) = (at / SEGMENT_BYTES, at % SEGMENT_BYTES);
@@ -17,8 +17,8 @@ pub fn by_segments(mut at: u64, mut bytes: &[u8]) -> impl Iterator<Item = (u64, 
     })
 }
 
-/// Divides the bytes from byte `at` of a segment on by words: the number of each, a mask of the
-/// bytes of it that are there, and these.
+/// Divides `bytes`, which begin at byte `at` of a segment, by words. Returns the number of each
+/// word, a mask of its bytes that are present, and these bytes.
 pub fn by_words(at: usize, bytes: &[u8]) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
     let end = at + bytes.len();
     (at / 8..end.div_ceil(8)).map(move |word| {

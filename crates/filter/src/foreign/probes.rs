@@ -1,5 +1,5 @@
-//! Which bits an item has in a filter from elsewhere: double hashing, of RedisBloom with
-//! MurmurHash2, of valkey-bloom with SipHash.
+//! Which bits an item sets in a filter from another module: double hashing, with MurmurHash2 in
+//! RedisBloom and SipHash in valkey-bloom.
 
 use siphasher::sip::SipHasher13;
 use splitbloom_foundation::murmur::{murmur32, murmur64a};
@@ -12,7 +12,7 @@ pub const ROUND: usize = 4;
 /// How items are hashed, which all sub-filters of a series have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hashing {
-    /// MurmurHash2 of 32 bits, as in filters of old.
+    /// MurmurHash2 of 32 bits, as in old filters.
     Bits32,
     /// MurmurHash64A.
     Bits64,
@@ -23,11 +23,11 @@ pub enum Hashing {
 /// The two keys of valkey-bloom, in its order.
 pub type Keys = [[u8; 16]; 2];
 
-/// What valkey-bloom reduces its numbers by: the largest prime of 64 bits.
+/// The modulus of valkey-bloom's numbers: the largest prime of 64 bits.
 const PRIME: u64 = 0xFFFF_FFFF_FFFF_FFC5;
 
-/// The two hashes of an item; number i of it is a + i * b. In valkey-bloom number 1 is b itself,
-/// and those that follow are taken modulo a prime.
+/// The two hashes of an item, which give its numbers: number i is a + i * b. In valkey-bloom number
+/// 1 is b itself, and those that follow are taken modulo a prime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair {
     a: u64,

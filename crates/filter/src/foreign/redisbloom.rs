@@ -2,10 +2,10 @@
 //! and as its BF.SCANDUMP returns and its BF.LOADCHUNK takes them: a header with iterator 1, and
 //! then the arrays of all sub-filters, oldest first, as one run of bytes cut into pieces.
 //!
-//! A piece comes with the iterator of the byte after it, from 1 on. Pieces have no magic, no
+//! A piece comes with the iterator of the byte after it, counted from 1. Pieces have no magic, no
 //! checksum and no order, may be of any size and come again, and nothing says which is the last. So
-//! a filter answers at any time from what has come, and takes further pieces for ever. A piece
-//! sets bits and never clears one: what was there stays there.
+//! a filter answers at any time from the pieces so far, and accepts further ones for ever. A piece
+//! sets bits and never clears one: present items stay present.
 
 use super::layer::{array_bits, Description, Layer};
 use super::layers::{Layers, SIP, USUAL_GROWTH};
@@ -57,7 +57,7 @@ fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Laye
     let hashes = fields.narrow("number of hashes")?;
     let bits_per_item = fields.double()?;
     let (bits, n2) = match version {
-        // A product that is not a number of bits is refused with the description.
+        // `Description::check` refuses a product that is not a number of bits.
         0 => ((entries as f64 * bits_per_item) as u64, 0),
         _ => (fields.unsigned()?, fields.narrow("n2")?),
     };
@@ -67,8 +67,8 @@ fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Laye
     let array = fields.string()?;
     let array = array.as_ref();
     let len = array.len() as u64;
-    // Arrays of today are whole words; those of before 2.2.5 may end in a part of one, and later
-    // versions save them as they came.
+    // Arrays of today are whole words. Those from before 2.2.5 may end in a part of a word, and
+    // later versions save them unchanged.
     let lengths = bits.div_ceil(8)..=bits.div_ceil(64) * 8;
     within("number of bits", lengths.contains(&len))?;
     layer.take(0, array)?;
@@ -76,7 +76,7 @@ fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Laye
     Ok(layer)
 }
 
-/// Items of all layers, if there are not too many to count.
+/// Items of all layers; `None` if the sum overflows.
 fn items_of(layers: &[Layer]) -> Option<u64> {
     layers.iter().map(|layer| layer.description().items).try_fold(0, u64::checked_add)
 }
@@ -114,9 +114,9 @@ pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
     Layers::new(options, growth, Keys::default(), layers)
 }
 
-/// Whether a header of this length has the growth, and numbers of entries of 64 bits: it is one of
-/// today, or of before, without the high half of the entries or the growth. No two have the same
-/// length with one number of layers above 0.
+/// Whether a header of this length has the growth factor, and numbers of entries of 64 bits: those
+/// of today have both, older ones lack the high half of the entries, or that and the growth factor.
+/// For any number of layers above 0, the three lengths differ.
 fn layout_of(len: usize, num_layers: usize) -> Option<(bool, bool)> {
     let mut known = [(true, true), (true, false), (false, false)].into_iter();
     known.find(|(has_growth, has_wide_entries)| {
@@ -131,7 +131,7 @@ impl Layers {
     /// Takes a piece of the arrays, which ends before byte `iterator`, counted from 1.
     ///
     /// # Errors
-    /// `Order` if there is no such place in one of the arrays; `OutOfMemory`. No bit has changed.
+    /// `Order` if the piece is not within one of the arrays; `OutOfMemory`. No bit has changed.
     pub(crate) fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
         let end = iterator.checked_sub(1);
         let start = end.and_then(|end| end.checked_sub(piece.len() as u64));

@@ -17,10 +17,10 @@ use crate::error::DecodeError;
 /// The bytes of the number of a unit in its segment: there are at most 1 024.
 const NUMBER_BYTES: usize = 2;
 
-/// A segment whose first units, this many, all have a set bit is written whole. Reading all units
-/// would make saving a full filter take 1.5 times as long. A random segment with a tenth of its
-/// units clear begins so in one of 850 cases (0.9^64); one with 32 of 1 024 clear, where both forms
-/// take as many bytes, in one of 7.
+/// A segment whose first `DENSE` units all have a set bit is written whole. Reading all units would
+/// make saving a full filter take 1.5 times as long. A random segment with a tenth of its units
+/// clear begins so in one of 850 cases (0.9^64); one with 32 of 1 024 clear, where both forms take
+/// as many bytes, in one of 7.
 const DENSE: usize = 64;
 
 /// The bytes of a unit and its number.
@@ -73,7 +73,7 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// Writes all words, those that are not allocated, too.
+    /// Writes all words, including those that are not allocated.
     fn write_whole(&self, to: &mut impl Sink) {
         let mut end = 0;
         for (place, words) in self.view.runs() {
@@ -98,7 +98,7 @@ fn write_clear(number: usize, to: &mut impl Sink) {
 pub struct Incoming<'a> {
     /// Words, little-endian.
     pub bytes: &'a [u8],
-    /// Whether only some units are there, each after its number.
+    /// Whether the bytes are those of some units only, each after its number.
     pub is_sparse: bool,
 }
 

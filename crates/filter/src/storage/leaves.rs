@@ -248,7 +248,7 @@ impl Leaves {
         views.skip_while(move |(segment, _)| *segment < from)
     }
 
-    /// The allocated segments of a slot of the leaf at index `place`; `segment` if it is of one.
+    /// The allocated segments of a slot of the leaf at index `place`: just `segment` if it has one.
     fn views_of<'a>(
         &'a self,
         slot: &'a Slot,

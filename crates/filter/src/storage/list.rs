@@ -16,10 +16,10 @@
 //! to a segment some 0.05 µs. Filling a filter took a tenth longer in all with lists of up to half
 //! a segment, and a twentieth with a quarter.
 //!
-//! A number has 32 bits: the bits above are the same for all units of a list. The search is linear,
-//! which the processor does several at a time, in lines that it prefetches. A sorted list, with
-//! each unit after its number, took several times as long: each step of a binary search is a cache
-//! miss, and an insertion moves half of the list.
+//! A number has 32 bits: the bits above are the same for all units of a list. The search is linear:
+//! the processor compares several numbers at a time, in lines that it prefetches. A sorted list,
+//! with each unit after its number, took several times as long: each step of a binary search is a
+//! cache miss, and an insertion moves half of the list.
 
 use super::{LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
@@ -71,14 +71,14 @@ impl Units {
         (u64::from(index) < self.per_segment()).then_some(index)
     }
 
-    /// The maximum number of units of a list that stands for `len` words, or for a segment if that
-    /// is less.
+    /// The maximum number of units of a list that stands for `words` words, or for a segment if
+    /// that is less.
     pub fn max_in(self, words: usize) -> usize {
         let room = words.min(SEGMENT_WORDS) / PART;
         (room.saturating_sub(2) * 2 / (2 * self.words + 1)).min(MAX_UNITS)
     }
 
-    /// The number of words of a list of `len` units.
+    /// The number of words of a list of `units` units.
     fn list_words(self, units: usize) -> usize {
         units * self.words + units.div_ceil(2) + 1
     }

@@ -269,7 +269,7 @@ impl Segments {
         self.touched_leaves()?.make_room(index, touched.map(|(_, unit)| unit))
     }
 
-    /// Makes those units of segment `index` writable that `other`, of as many words, has there.
+    /// Makes the units of segment `index` writable that have a set bit in `other`, of equal length.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.

@@ -7,7 +7,7 @@
 //!
 //! - `held`: the number of slots in this line. The first `spilled` of them belong to earlier lines.
 //! - Unary: each bucket of the line is one zero per entry, then a one. The one at bit 15 ends an
-//!   imaginary bucket before the first, so that bucket q begins after one number q (counted from
+//!   imaginary bucket before the first, so that bucket q begins after 1-bit number q (counted from
 //!   0).
 //! - Slots grow from the end of the line towards the unary part. Free bits are 0.
 //!
@@ -121,7 +121,7 @@ impl Line {
         self.0.as_chunks_mut::<8>().0[word & 7] = value.to_le_bytes();
     }
 
-    /// The position of one number `n`, counted from the one at bit 15.
+    /// The position of 1-bit number `n`, counted from the one at bit 15.
     fn position_of_one(&self, mut n: usize) -> usize {
         for word in 0..8 {
             let bits = self.word(word) & from(UNARY - 1, word);
@@ -143,7 +143,7 @@ impl Line {
         let is_second = q >= ones;
         let left = q - select_unpredictable(is_second, ones, 0);
         let bits = select_unpredictable(is_second, second, first);
-        // The one before the bucket, and the ones from its end on.
+        // The 1-bit before the bucket, and those from its end on.
         let before = instructions.nth_one(bits, left as u32);
         let beyond = bits & !(before ^ before.wrapping_sub(1));
         if beyond == 0 {

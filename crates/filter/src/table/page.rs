@@ -75,12 +75,13 @@ impl ShapeBytes {
 pub struct Page {
     lines: SmallBoxedSlice<Line, u8>,
     depth: u8,
-    /// If saturated, the payload.
+    /// The number of entries; if saturated, the payload.
     pub(super) entries: u16,
     shape: ShapeBytes,
     /// The number of lines at the end that hold surplus counters.
     counter_lines: u8,
-    /// After too many items aimed at it, or too many entries without bits: it matches every lookup.
+    /// Set when too many items aim at it, or too many entries have no bits: it matches every
+    /// lookup.
     is_saturated: bool,
 }
 

@@ -90,7 +90,7 @@ impl Plan {
         let schedule = |max_entries| {
             reservation.map_or(Schedule::Endless, |items| Schedule::of(items, max_entries))
         };
-        // With the fewest entries a page pages are deepest, and the budget is largest.
+        // With the fewest entries per page, pages are deepest and the budget is largest.
         let least = entries(MIN_LOAD);
         let items = reservation.map_or(0, |reservation| reservation.items);
         let mut load = (rate / schedule(least).budget(items, least)).min(MAX_LOAD);

@@ -72,9 +72,9 @@ const GENERATIONS_A_BIT: u8 = 4;
 /// The first 1/13 of the entries of a table's first page gets shorter fingerprints: 107 items at
 /// 0.1 %, 133 at 1 %.
 const FIRST_PART: usize = 13;
-/// The number of bits by which they are shorter than those after them in a table that may grow
-/// without bound, and the length below which they are not: at high rates fingerprints are short
-/// anyway, and would have no bits left in tables of some million items.
+/// In a table that may grow without bound, they are shorter by this many bits than those after
+/// them, but at least as long as the next constant: at high rates fingerprints are short anyway,
+/// and would have no bits left in tables of some million items.
 const FIRST_LESS: u8 = 4;
 const FIRST_MIN: u8 = 18;
 /// The most bits that an entry gets ahead of the depth of a full table.
@@ -175,8 +175,8 @@ impl Schedule {
         length.min(FIRST_MIN.max(plain + 1 - self.first_less()))
     }
 
-    /// The number of bits by which the first entries of a table are shorter than plain ones with
-    /// one bit more.
+    /// The number of bits by which the first entries of a table are shorter than the plain length
+    /// plus one.
     fn first_less(self) -> u8 {
         match self {
             Self::Endless => FIRST_LESS,
@@ -192,7 +192,7 @@ impl Schedule {
             Self::Growing(_) => self.weight_of(0..=MAX_DEPTH),
             Self::Fixed(eighths) => {
                 let full = Self::full_depth(eighths, Path(u64::MAX));
-                // All pages of one cell are equally full, and those of the largest as `of` says.
+                // All pages of a cell are equally full; `of` tells how full the largest cell's are.
                 let fill = (items as f64 / f64::from(max_entries)).min(FULL / LARGEST);
                 self.weight_of(0..=full) - 1.0 + UNEVEN * fill
             }

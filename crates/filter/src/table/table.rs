@@ -45,12 +45,12 @@ impl Table {
         Self::of(Plan::new(error_rate, payload_bits, None))
     }
 
-    /// The same for a number of items. It takes a quarter less when it holds that number.
+    /// The same for a known number of items. It takes a quarter less when it holds that number.
     pub fn reserved(error_rate: f64, payload_bits: u8, reservation: Reservation) -> Self {
         Self::of(Plan::new(error_rate, payload_bits, Some(reservation)))
     }
 
-    /// An empty table for the same.
+    /// An empty table with the same plan.
     pub fn empty_like(&self) -> Self {
         Self::of(self.plan)
     }

@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
 /// The contents of the chunks of a chain so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
-    /// What it is a filter of.
+    /// The kind of the filter.
     kind: Head,
     /// The head record; empty before the first chunk.
     pub head: Vec<u8>,
@@ -116,7 +116,7 @@ impl SubFilter {
         sub_bitmap_bits * num_sub_bitmaps / 8
     }
 
-    /// What it is if it has the slots of a cuckoo filter.
+    /// The numbers of its slots, if it is the series of a cuckoo filter.
     fn slots(&self) -> Option<Slots> {
         Slots::of_record(&self.header)
     }
@@ -148,7 +148,7 @@ impl SubFilter {
         Some(whole)
     }
 
-    /// The record of a segment of sub-filter `index`, which this is.
+    /// The record of a segment of this sub-filter, which has the index `index`.
     fn segment_record(&self, index: usize, segment: u64, data: &[u8]) -> Vec<u8> {
         let sub_bitmap = self.sub_bitmap_bytes().unwrap_or(data.len());
         let sub_bitmaps = (0u16..).zip(data.chunks(sub_bitmap));
@@ -163,8 +163,8 @@ impl SubFilter {
         [written([1, 4, 8, 4], head), data].concat()
     }
 
-    /// Takes a segment. Bits are set where they were clear; slots replace those that were there.
-    /// What has none changes nothing.
+    /// Takes a segment. Bits are set where they were clear; slots replace those that were there. A
+    /// segment of zeros changes nothing.
     fn take(&mut self, segment: u64, data: &[u8]) {
         if data.iter().all(|byte| *byte == 0) {
             return;
@@ -358,8 +358,8 @@ impl Chain {
         chunks
     }
 
-    /// The records of the table, by pages: the first one's begin with the table's, the last one's
-    /// end with its end. Each with the iterator of the next.
+    /// The records of the table, page by page: the first begin with the table record, the last end
+    /// with the end-of-table record. Each comes with the iterator of the next.
     fn table_records(&self) -> Vec<(Option<u64>, Vec<u8>)> {
         let Some(table) = &self.table else {
             return Vec::new();
@@ -381,8 +381,8 @@ impl Chain {
         records
     }
 
-    /// How many copies of an item are in the table and the slots, but for those of dead payloads;
-    /// nothing if they are too many to be looked at.
+    /// How many copies of an item are in the table and the slots, without those of dead payloads;
+    /// `None` if there are too many slots to look at.
     pub fn count(&self, item: &[u8]) -> Option<u64> {
         let path = path_of(item, self.kind.seed(&self.head));
         let table = self.table.as_ref();

@@ -53,7 +53,7 @@ impl Page {
         marks.chain(surplus).chain(saturated).collect()
     }
 
-    /// How many entries an item with this path has, but for those of dead payloads.
+    /// How many entries an item with this path has, without those of dead payloads.
     pub fn count(&self, path: u64, dead: u64) -> u64 {
         if self.is_saturated {
             return 1;

@@ -78,8 +78,8 @@ impl State {
         self.slices.iter().map(|(_, items)| items).sum()
     }
 
-    /// The state after a chunk that says this one. `came` has how many entries of each payload the
-    /// chunk has brought, and all of them are in `table`; with the last chunk come the `items`.
+    /// The state after a chunk with this state. `came` counts the entries of each payload in the
+    /// chunk, which are in `table` already; the last chunk comes with `items`.
     pub fn after(
         mut self,
         before: Option<&Self>,

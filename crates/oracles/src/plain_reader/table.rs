@@ -46,7 +46,7 @@ impl Run {
         self.pages.last().map_or(Some(first), |(path, page)| after(*path, page.depth))
     }
 
-    /// Adds a page, if that many bits can end where it begins.
+    /// Adds a page, if a page of its depth can begin at `path`.
     pub fn push(&mut self, path: u64, page: Page) -> Option<()> {
         let below = u64::MAX.checked_shr(page.depth).unwrap_or(0);
         (path & below == 0).then(|| self.pages.push((path, page)))
@@ -56,7 +56,7 @@ impl Run {
         self.pages.is_empty()
     }
 
-    /// Its pages by path and depth, two halves of one counted as that one.
+    /// The path and depth of its pages, where two halves of a page count as that page.
     fn blocks(&self) -> Vec<(u64, u32)> {
         let mut blocks: Vec<(u64, u32)> = Vec::new();
         for (path, page) in &self.pages {
@@ -100,7 +100,7 @@ impl Table {
         self.pages.values().all(Page::is_counted)
     }
 
-    /// Takes out of an empty page what pages are to come for; what is left of it is empty pages.
+    /// Cuts the place of a new page out of an empty one, whose other parts become empty pages.
     fn make_room(&mut self, path: u64, depth: u32) -> Option<()> {
         let (mut start, page) = self.page(path);
         let empty_depth = page.depth;

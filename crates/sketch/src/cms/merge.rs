@@ -7,7 +7,7 @@ use crate::body::Body;
 use crate::counters::{Counters, LINE_BYTES};
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
-/// Why there is no sum of some sketches.
+/// Why sketches cannot be summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeError {
     /// They differ in width or depth.
@@ -99,7 +99,7 @@ fn sum_of<'a, const N: usize>(
 }
 
 /// The weighted sum of the counts, as far as it fits. It is out of range only where counters have
-/// stopped that it does not stop with, so it refuses no sum that the counters allow.
+/// stopped at their maximum and it has not, so it refuses no sum that the counters allow.
 fn count_of<'a>(tables: impl Iterator<Item = (&'a Table, i64)>) -> u64 {
     let products = tables.map(|(table, weight)| i128::from(table.count()) * i128::from(weight));
     let sum = products.fold(0, i128::saturating_add);

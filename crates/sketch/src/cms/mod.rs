@@ -26,8 +26,8 @@
 //! # Arithmetic
 //! The layout is RedisBloom's, so both modules load each other's files. The counter of row `i` is
 //! MurmurHash2 of the item under seed `i`, modulo `w`. A counter has 1, 2, 4 or 8 bytes; it and the
-//! sum of increments are numbers from 0 to a maximum. An increment that one of them does not allow
-//! changes none.
+//! sum of increments are numbers from 0 to a maximum. An increment that would take one of them out
+//! of this range changes none of them.
 //!
 //! # Windows
 //! A sketch of the last seconds has a table for each slice of time, in a ring (`window`).
@@ -100,13 +100,13 @@ pub struct Open<'a> {
 }
 
 impl Open<'_> {
-    /// Adds to the counts of `items`, and calls `answer` with what becomes of each. In a window, an
+    /// Adds to the counts of `items`, and calls `answer` with the outcome of each. In a window, an
     /// increment must fit the current slice.
     ///
     /// Cost: a step for each row, of each slice.
     ///
     /// # Errors
-    /// `OutOfMemory`: those answered have been counted, and no others.
+    /// `OutOfMemory`: the items with an answer have been counted, and no others.
     pub fn increment_many<'a>(
         self,
         items: impl Iterator<Item = (&'a [u8], i64)>,

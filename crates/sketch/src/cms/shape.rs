@@ -23,7 +23,7 @@ pub struct Shape {
     cell_size: CellSize,
 }
 
-/// Why there is no sketch of some dimensions.
+/// Why a sketch cannot have these dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeError {
     /// There must be a counter in each row.

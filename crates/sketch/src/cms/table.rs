@@ -74,11 +74,11 @@ impl Table {
         Ok(Ok(sums.least))
     }
 
-    /// Adds to the counts of `items`, one after the other, and calls `answer` with what becomes of
+    /// Adds to the counts of `items`, one after the other, and calls `answer` with the outcome of
     /// each.
     ///
     /// # Errors
-    /// `OutOfMemory`: those answered have been counted, and no others.
+    /// `OutOfMemory`: the items with an answer have been counted, and no others.
     pub(super) fn increment_singly<'a, const N: usize>(
         &mut self,
         mut items: impl Iterator<Item = (&'a [u8], i64)>,
@@ -91,8 +91,7 @@ impl Table {
         })
     }
 
-    /// The same in groups. To each estimate those of `others` are added, the other slices of a
-    /// window.
+    /// The same in groups. Adds the estimates of `others`, the other slices of a window, to each.
     ///
     /// # Errors
     /// As [`Table::increment_singly`].
@@ -117,8 +116,8 @@ impl Table {
         Ok(())
     }
 
-    /// Takes an increment back that has been added to each of an item's counters and does not fit;
-    /// or all of it that does not. Then `count` is the sum of increments.
+    /// Takes back an increment that was added to each of an item's counters and does not fit; or,
+    /// if they saturate, the part that does not fit. Then `count` is the sum of increments.
     #[cold]
     fn take_back<const N: usize>(
         &mut self,
@@ -225,7 +224,7 @@ pub(super) trait Cells: Copy {
     fn visit(self, visit: impl FnMut(u64));
 }
 
-/// They are known.
+/// Counters whose numbers are known.
 impl Cells for &[u64] {
     #[inline]
     fn visit(self, visit: impl FnMut(u64)) {
@@ -233,7 +232,7 @@ impl Cells for &[u64] {
     }
 }
 
-/// They are computed at each visit, so that they need no memory.
+/// Counters whose numbers are computed at each visit, so that they need no memory.
 #[derive(Clone, Copy)]
 pub(super) struct Hashed<'a> {
     item: &'a [u8],

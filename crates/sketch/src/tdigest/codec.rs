@@ -11,7 +11,7 @@
 //! pass before it saves, so there are no unmerged nodes. Of an empty digest, `min` is the largest
 //! `f64` and `max` the smallest.
 //!
-//! Adding numbers near the largest `f64`, RedisBloom gets infinite means. They are read as the
+//! RedisBloom gets infinite means when it adds numbers near the largest `f64`. They are read as the
 //! smallest or the largest number added.
 
 use super::answers::Joined;

@@ -48,8 +48,8 @@ impl Compression {
         (self.0 as usize + 20).min(self.capacity() / 2)
     }
 
-    /// The most nodes of a union of two digests that have at most `nodes` nodes together. Never
-    /// less for more `nodes`: a pass leaves fewer, but there may be none.
+    /// The most nodes of a union of two digests that have at most `nodes` nodes together. It never
+    /// falls when `nodes` rises: a pass leaves fewer nodes, but there may be no pass.
     pub fn most_of_union(self, nodes: usize) -> usize {
         nodes.min(self.most_nodes())
     }

@@ -75,10 +75,10 @@ pub const MAX_WEIGHT: u64 = i64::MAX as u64;
 /// The most passes that are counted: RedisBloom's counter has a sign.
 const MAX_PASSES: u64 = i64::MAX as u64;
 
-/// The most fresh singles. Were each number inserted into the list of singles, one would move
-/// 2.4 MB at the largest compression. So it is inserted among the fresh ones, of which it moves
-/// 4 KiB on average, in a core's cache; and when there are this many, all are inserted at once: a
-/// number's share of moving 600 009 singles is 4.7 KB. Shorter lists of singles need no other.
+/// The most fresh singles. Inserting each number into the list of singles would move 2.4 MB at the
+/// largest compression. So a number is inserted among the fresh singles, which moves 4 KiB on
+/// average, in a core's cache. When there are this many, all are inserted at once: a number's share
+/// of moving 600 009 singles is 4.7 KB. Shorter lists of singles need no fresh ones.
 const FRESH: usize = 1 << 10;
 
 /// Why numbers cannot be added.
@@ -112,7 +112,7 @@ pub struct TDigest {
     /// Singles that are not among the nodes yet, in ascending order: see [`FRESH`]. The list of
     /// singles has room for them.
     fresh: Vec<f64>,
-    /// What answers come from; no part of the value.
+    /// The view that answers come from; not part of the value.
     joined: Joined,
 }
 

@@ -8,7 +8,7 @@
 //!
 //! The order of all nodes is that of their means. Where means are equal, singles come before
 //! centroids. A node of weight 1 that comes after an equal centroid, as in what RedisBloom saves,
-//! stays among the centroids: the order of equal nodes changes what is answered.
+//! stays among the centroids: the order of equal nodes changes the answers.
 //!
 //! All comparisons are those of numbers: 0 and -0 are equal.
 
@@ -94,7 +94,7 @@ impl Nodes {
         Self { singles: Vec::new(), centroids: Vec::new() }
     }
 
-    /// No nodes, with room for as many singles and centroids.
+    /// No nodes, with room for `singles` singles and `centroids` centroids.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -221,7 +221,7 @@ impl Nodes {
         self.centroids.clear();
     }
 
-    /// Becomes `other`. There is room.
+    /// Replaces its nodes by those of `other`, for which there is room.
     pub fn assign(&mut self, other: &Self) {
         self.clear();
         self.singles.extend_from_slice(&other.singles);

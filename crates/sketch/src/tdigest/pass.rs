@@ -34,7 +34,7 @@ pub(super) fn try_join(nodes: &Nodes, compression: Compression) -> Result<Nodes,
 }
 
 /// Returns whether a pass over `nodes` would join a single to a node of several numbers before it.
-/// After a pass, RedisBloom's too, none is left that it would join.
+/// After a pass, also one of RedisBloom's, no such single is left.
 pub(super) fn joins_singles(nodes: &Nodes, compression: Compression) -> bool {
     let normalizer = normalizer(nodes, compression);
     let total = nodes.weight() as f64;

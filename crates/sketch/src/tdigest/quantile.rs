@@ -42,8 +42,8 @@ impl Answers<'_> {
     /// The number at `rank`, which is at least the middle of the first node and less than that of
     /// the last.
     fn between_middles(&self, rank: f64) -> f64 {
-        // Who watches a digest asks for the same few quantiles: a CPU predicts where these branch
-        // (14 ns a quantile; 20 with `partition_point`, which has no branches).
+        // A monitor requests the same few quantiles again and again, so a CPU predicts these
+        // branches (14 ns a quantile; 20 with `partition_point`, which has no branches).
         let (mut below, mut others) = (0, self.nodes.len());
         while below < others {
             let index = usize::midpoint(below, others);
@@ -75,8 +75,8 @@ impl Answers<'_> {
     }
 
     /// The number that has `rank` others below it; infinity if there are not that many. `None` if
-    /// there are none. Exact among singles. (RedisBloom makes a fraction of the rank, which may be
-    /// rounded to the number before that one.)
+    /// the digest is empty. Exact among singles. (RedisBloom makes a fraction of the rank, which
+    /// may be rounded to the number before that one.)
     pub fn by_rank(&self, rank: u64) -> Option<f64> {
         match rank {
             0 => self.digest.min(),
@@ -86,7 +86,7 @@ impl Answers<'_> {
     }
 
     /// The number that has `rank` others above it; negative infinity if there are not that many.
-    /// `None` if there are none.
+    /// `None` if the digest is empty.
     pub fn by_reverse_rank(&self, rank: u64) -> Option<f64> {
         match rank {
             0 => self.digest.max(),

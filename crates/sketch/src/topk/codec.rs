@@ -102,7 +102,7 @@ impl TopK {
         let span = span(fields)?;
         let latest = unsigned(fields)?;
         let random = Random(unsigned(fields)?);
-        // A slice that nothing came in has no bytes that could bound it.
+        // An empty slice has no bytes that could bound its size.
         let new = |k, width, depth, decay| Shape::new(k, width, depth, decay)?.in_window(span);
         let rules = Rules::new(decode_shape(fields, new)?)?;
         let ring = Ring::decode(span, latest, fields, |fields| {
@@ -171,10 +171,10 @@ fn decode_slice<F: Fields>(rules: &Rules, fields: &mut F) -> Result<(Slice, u64)
         let item = string(fields)?;
         let (last, item) = item.as_ref().split_last().ok_or(DecodeError::Field("item"))?;
         check("end of an item", *last == 0)?;
-        // An empty item is one, if it was ever added.
+        // The empty item counts as an item if it was ever added.
         let is_item = !item.is_empty() || fingerprint != 0 || count != 0;
         let mut path = rules.path(item);
-        // What RedisBloom has cut has another fingerprint than what is left of it.
+        // An item that RedisBloom has cut has the fingerprint of the whole item.
         let findable = path.fingerprint == fingerprint;
         path.fingerprint = fingerprint;
         let item = is_item.then_some((item, path));

@@ -1,13 +1,13 @@
-//! Decay: what items leave of the bucket of another one.
+//! Decay: what is left of a bucket after units of other items.
 //!
 //! A unit of another item takes one from a bucket of count c with probability decay^c, and owns the
 //! bucket once nothing is left: Yang et al., "HeavyKeeper: an accurate algorithm for finding top-k
 //! elephant flows", USENIX ATC 2018. So a heavy item is hard to displace, and a light one is not.
 //!
 //! # Many units at once
-//! Units that miss are not drawn one by one where most of them do: the number of misses before the
-//! next hit has a geometric distribution, and takes one draw. What is left then has the same
-//! distribution as after as many single units.
+//! Where most units miss, they are not drawn one by one: the number of misses before the next hit
+//! has a geometric distribution, and takes one draw. What is left then has the same distribution as
+//! after as many single units.
 //!
 //! # On every machine the same
 //! Replicas may run on other processors. So powers are products, which IEEE 754 defines to the last
@@ -19,10 +19,10 @@ use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
 use splitbloom_foundation::math::power;
 use std::alloc::Layout;
 
-/// The counts whose powers are kept, in 2 KiB: at the default decay of 0.9 a bucket of 256 loses to
-/// one unit in 5 × 10^11.
+/// How many counts have their powers kept, in 2 KiB: at the default decay of 0.9 a bucket of 256
+/// loses to one unit in 5 × 10^11.
 const KEPT: u32 = 256;
-/// A probability that no draw is below, but for one in 2^53: what has it does not decay.
+/// Only one draw in 2^53 is below this probability: buckets with a lower one do not decay.
 const NEVER: f64 = 1.0 / (1_u64 << 53) as f64;
 /// From this probability of a hit on, drawing unit by unit is as quick as a geometric draw, which
 /// takes two products for each bit of the number of units.
@@ -34,13 +34,13 @@ pub(super) struct Decay {
     powers: Box<[f64]>,
     /// The first count that does not decay, if there is one.
     stable: Option<u32>,
-    /// The number of counts that a bucket may lose to [`MAX_UNITS`] units: the first that loses
-    /// less than one to them.
+    /// How much a bucket may lose to [`MAX_UNITS`] units: the first count that loses less than one
+    /// to them.
     most_lost: u32,
 }
 
 impl Decay {
-    /// `base` is in [0, 1].
+    /// The powers of `base`, which is in [0, 1].
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -114,7 +114,7 @@ impl Decay {
     }
 
     /// The steps of [`Decay::wear`] for `units`, each as long as it takes to touch a bucket: one
-    /// for each unit of the bucket that may be lost, and two units for one that is not rare.
+    /// for each count that a bucket may lose, but at most one for every two units.
     pub fn steps(&self, units: u32) -> u32 {
         match self.base == 1.0 {
             true => 0,
@@ -122,12 +122,12 @@ impl Decay {
         }
     }
 
-    /// What is left of a bucket of `count`, above 0, after `units` of another item. If it is 0,
-    /// also how many units are left, of which the first has taken the last of the bucket: the new
-    /// owner has them all.
+    /// What is left of a bucket of `count`, above 0, after `units` of another item. If that is 0,
+    /// also returns how many units are left, from the one that took the last count on: the new
+    /// owner gets them all.
     ///
-    /// At most 100 000 come at once, which takes up to 10 µs at a decay of 0.9, some 90 hits, but
-    /// up to a millisecond next to 1, where nearly all of them hit. Each row does this.
+    /// At most 100 000 come at once. That takes up to 10 µs at a decay of 0.9, with some 90 hits,
+    /// but up to a millisecond at one near 1, where nearly all of them hit. Each row does this.
     pub fn wear(&self, mut count: u32, mut units: u32, random: &mut Random) -> (u32, u32) {
         if self.is_stable(count) {
             return (count, 0);

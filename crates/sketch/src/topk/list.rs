@@ -49,8 +49,8 @@ pub(super) struct List {
     heap: Box<[Place]>,
     entries: Vec<Entry>,
     index: Index,
-    /// Room for the next item, so that nothing has changed when memory is short; until it comes,
-    /// the item that has left the list last.
+    /// Memory for the next item, requested before anything changes; otherwise the item that has
+    /// left the list last.
     room: Vec<u8>,
     entered: u32,
 }
@@ -74,7 +74,7 @@ impl List {
 
     /// Sets the next place of a list that is being loaded. Its count need not be in order. An item
     /// that is not `findable` is listed, but not found. Returns false for the second of two equal
-    /// items that are: no command creates one, and which is found would depend on what was loaded.
+    /// findable items: no command creates one, and which of them is found would depend on the load.
     ///
     /// # Errors
     /// `OutOfMemory`.

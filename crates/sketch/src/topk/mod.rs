@@ -67,10 +67,10 @@ use std::any::Any;
 use std::num::NonZeroU64;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The most units that come at once, as in RedisBloom: a bucket may take a step for each.
+/// The most units of an item in one add, as in RedisBloom: a bucket may take a step for each.
 pub const MAX_UNITS: u32 = 100_000;
 
-/// The most steps of the items that come at once: see [`TopK::steps`]. In the largest tables each
+/// The most steps of the items of one command: see [`TopK::steps`]. In the largest tables each
 /// takes some 45 ns, and a bucket that is worn down 100 ns for each count: a third of a second.
 pub const MAX_STEPS: u64 = 1 << 22;
 
@@ -95,7 +95,7 @@ impl Open<'_> {
     /// Cost: a step for each row, and 2 log2 k for the list.
     ///
     /// # Errors
-    /// `OutOfMemory`: those answered have been added, and no others.
+    /// `OutOfMemory`: the items with an answer have been added, and no others.
     pub fn add_many<'a>(
         self,
         items: impl Iterator<Item = (&'a [u8], u32)>,
@@ -106,13 +106,13 @@ impl Open<'_> {
 }
 
 impl TopK {
-    /// An empty one, for all items or for those of a `window`. Allocates the list, but no buckets;
-    /// in a window, no slice.
+    /// An empty top-k, for all items or for those of a `window`. Allocates the list, but no
+    /// buckets; in a window, no slice.
     ///
     /// Each slice has its own buckets and list, as large as those of a top-k without a window. Item
     /// counts of slices are summed, so the error of a sum is the sum of the slices' errors, each of
     /// which is in proportion to what came in the slice; and an item must be among the k of a slice
-    /// to be found. Distinct items a slice matter for the width, not those of the window.
+    /// to be found. The width depends on the distinct items of a slice, not of the window.
     ///
     /// # Errors
     /// `OutOfMemory`.

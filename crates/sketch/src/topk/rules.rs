@@ -32,7 +32,7 @@ pub(super) struct Rules {
     pub shape: Shape,
     pub rows: Rows,
     pub decay: Decay,
-    /// Whether paths have the buckets.
+    /// Whether a [`Path`] holds the buckets of its item.
     has_cells: bool,
     /// Whether the buckets of the items of a list are so few that they stay in the caches.
     pub is_list_cached: bool,

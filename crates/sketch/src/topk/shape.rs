@@ -40,7 +40,7 @@ pub struct Shape {
     pub(super) decay: f64,
 }
 
-/// Why there is no such top-k.
+/// Why a top-k cannot have these parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeError {
     /// `k` is out of [`K`].
@@ -98,11 +98,11 @@ impl Shape {
         (reads <= MAX_WINDOW_READS).then_some(self).ok_or(ShapeError::Reads)
     }
 
-    /// That of a value without a window that exists, in a file or on a primary, which may be beyond
-    /// the limits of a new one: what it takes is bounded by its bytes, or by what can be allocated.
+    /// The shape of an existing value without a window, from a file or a primary. It may exceed the
+    /// limits of a new one: its bytes, or what can be allocated, bound its memory.
     ///
     /// # Errors
-    /// What no value has.
+    /// What is out of range for any value.
     pub fn saved(k: u32, width: u32, depth: u32, decay: f64) -> Result<Self, ShapeError> {
         match (k, width, depth) {
             (k, _, _) if k == 0 || k > MAX_SAVED_K => Err(ShapeError::K),

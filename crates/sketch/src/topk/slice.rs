@@ -15,8 +15,8 @@ use std::num::NonZeroU64;
 
 /// Bytes of a bucket.
 const BUCKET: usize = BUCKET_BYTES as usize;
-/// The items that are found before the first of them is added, so that their buckets are on their
-/// way from memory at once: with 7 rows, 56 cache lines, more than a core waits for.
+/// How many items are found before the first of them is added, so that their buckets come from
+/// memory at the same time: with 7 rows, 56 cache lines, more than a core waits for.
 const GROUP: usize = 8;
 
 /// Buckets, and the list of the items with the highest counts.
@@ -25,7 +25,7 @@ pub struct Slice {
     pub(super) list: List,
 }
 
-/// An item on its way.
+/// An item to be added.
 #[derive(Clone, Copy, Default)]
 struct Coming<'a> {
     item: &'a [u8],
@@ -38,7 +38,7 @@ struct Coming<'a> {
 }
 
 impl Slice {
-    /// Empty. Allocates the list, but no buckets.
+    /// An empty slice. Allocates the list, but no buckets.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -51,7 +51,7 @@ impl Slice {
     /// `answers`.
     ///
     /// # Errors
-    /// `OutOfMemory`: those answered have been added, and no others.
+    /// `OutOfMemory`: the items with an answer have been added, and no others.
     pub(super) fn add_many<'a>(
         &mut self,
         rules: &Rules,
@@ -227,7 +227,7 @@ fn raise(
         let count = count.saturating_add(units);
         (fingerprint, count, count)
     } else if units == 1 {
-        // Whether a bucket changes hands is anybody's guess, so no branch depends on it.
+        // Whether a bucket changes its owner is unpredictable, so no branch depends on it.
         let left = count - u32::from(decay.hits(count, random));
         let is_taken = left == 0;
         let owner = if is_taken { fingerprint } else { owner };

@@ -21,7 +21,7 @@ const ITEMS_A_PAGE: u64 = 16;
 /// Tables of up to this many allocations are freed immediately.
 const FEW_ALLOCATIONS: u64 = 64;
 
-/// The window and its slices, and what belongs to time alone.
+/// The window and its slices, and what else only a windowed filter has.
 pub(crate) struct Clock {
     pub window: Window,
     pub slices: Slices,
@@ -35,7 +35,7 @@ pub(crate) struct Clock {
 pub(crate) enum Moved {
     /// Some slices are over.
     Slices,
-    /// All are; the table is here, and an empty one in its place.
+    /// All slices are over: this is the old table, which an empty one has replaced.
     All(Table),
 }
 
@@ -76,7 +76,7 @@ impl Clock {
     /// Advances the time. Returns the effect on the table, if there is one.
     pub fn advance(&mut self, table: &mut Table, now: u64) -> Option<Moved> {
         let has_moved = self.slices.advance(&self.window, now);
-        // What was loaded may be in this state already, without a slice that ended just now.
+        // A loaded filter may be in this state already, although no slice has just ended.
         if self.slices.is_all_dead() {
             self.slices.clear_dead();
             let empty = table.empty_like();
@@ -135,8 +135,8 @@ impl Clock {
         Ok(items)
     }
 
-    /// What an add does for the sweep: a step if slices have gone by with it, which is all that a
-    /// small table takes; else a page now and then.
+    /// Advances the sweep after an add: by a step if slices have ended with it, which suffices for
+    /// a small table; else by a page now and then.
     pub(super) fn push_sweep(&mut self, table: &mut Table, moved: Option<Moved>, items: u64) {
         let has_moved = moved.is_some();
         self.let_go(moved);
@@ -147,12 +147,12 @@ impl Clock {
         }
     }
 
-    /// Passes pages until they have cost `most`. Returns whether it has written any, which `swept`
-    /// need not show: the sweep stays at a page that it has merged if there is more to merge.
+    /// Passes pages until they have cost `most`. Returns whether it has written one. `swept` need
+    /// not tell: the sweep stays at a page that it has merged if there is more to merge.
     pub fn sweep(&mut self, table: &mut Table, most: u32) -> bool {
         let (newest, mut cost, mut has_written) = (self.slices.newest(), 0, false);
         while let (Some(from), true) = (self.slices.sweep(), cost < most) {
-            // What stays without memory stays for the next step.
+            // Without memory, the page is left to the next step.
             let Ok(swept) = table.sweep(from, newest) else {
                 break;
             };

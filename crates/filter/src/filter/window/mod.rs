@@ -7,8 +7,7 @@
 //!
 //! ```text
 //!   span     the window: seconds, slices, whether adds renew
-//!   slices   the latest time seen, payload and items of each slice, how far the sweep is
-//!   state    the slices as bytes, and what becomes of them while pages come
+//!   slices   the latest time seen, payload and items of each slice, how far the sweep is; as bytes
 //!   clock    advances the time, and sweeps what is forgotten
 //! ```
 //!
@@ -141,8 +140,9 @@ impl Filter {
         }
     }
 
-    /// When lookups will change unless the filter does, in milliseconds since 1970: the end of the
-    /// first slice that is remembered at `now`. Later than `now`; nothing if nothing is remembered.
+    /// When the results of lookups change next if nothing is added, in milliseconds since 1970: the
+    /// end of the first slice remembered at `now`. Later than `now`; `None` if nothing is
+    /// remembered.
     pub fn next_change(&self, now: u64) -> Option<u64> {
         let Clock { window, slices, .. } = self.clock()?;
         slices.next_end(window, now)
@@ -179,8 +179,8 @@ impl Filter {
         self.clock_mut()?.take_gone()
     }
 
-    /// What its owner keeps with a filter that forgets, which is not part of the filter: copies and
-    /// loaded filters start without. `None` if there is no memory for it, or no window.
+    /// Data that the owner keeps with a filter that forgets; it is not part of the filter, so
+    /// copies and loaded filters start without. `None` if there is no memory for it, or no window.
     pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
         self.clock_mut()?.attachment.get()
     }

@@ -122,7 +122,7 @@ impl Slices {
         payloads.fold(0, |all, payload| all | 1 << payload)
     }
 
-    /// The payload of what was added or renewed in the slice of a time.
+    /// The payload, as a bit, of the items added or renewed in the slice at `now`.
     pub fn payloads_at(&self, window: &Window, now: u64) -> u16 {
         let slice = self.slice_at(window, now);
         let payload = self.slice(slice).payload.filter(|_| slice == self.current);
@@ -172,8 +172,8 @@ impl Slices {
         self.used == 0 && self.dead != 0
     }
 
-    /// The payload of the newest slice that has one: what is given up with it is remembered
-    /// longest. 0 if none has, because then nothing is remembered.
+    /// The payload of the newest slice that has one: a page that saturates gets it, and is
+    /// remembered longest. 0 if none has, because then nothing is remembered.
     pub fn newest(&self) -> u8 {
         let slices = (0..KEPT as u64).map_while(|age| self.current.checked_sub(age));
         let mut payloads = slices.filter_map(|slice| self.slice(slice).payload);
@@ -195,13 +195,13 @@ impl Slices {
             0 => self.take_newest(window),
             free => Slice { payload: Some(free.trailing_zeros() as u8), items: 0 },
         };
-        // There is one: without any in use, `Clock::advance` has left none dead.
+        // There is one: if none is in use, `Clock::advance` has left none dead, so one is free.
         let payload = payload.unwrap_or(0);
         self.set_slice(self.current, payload, items);
         payload
     }
 
-    /// Takes its payload and items from the newest slice that has some.
+    /// Takes the payload and items away from the newest slice that has a payload.
     fn take_newest(&mut self, window: &Window) -> Slice {
         let mut slices = (window.oldest(self.current)..self.current).rev();
         let newest = slices.find(|slice| self.slice(*slice).payload.is_some());
@@ -297,7 +297,7 @@ impl Slices {
         }
     }
 
-    /// The state that was written.
+    /// Reads the state that [`Slices::write`] wrote.
     ///
     /// # Errors
     /// `Length`, or a `Field` that is out of range or contradicts another.
@@ -335,8 +335,8 @@ impl Slices {
         Ok(slices)
     }
 
-    /// The state after a chunk that says this one and has these pages; `before` is the state that
-    /// the chunks before have left. Until the last chunk, each entry counts as an item.
+    /// The state after a chunk with this state and these pages; `before` is the state after the
+    /// chunks before it. Until the last chunk, each entry counts as an item.
     ///
     /// # Errors
     /// `Field` for what contradicts the pages.
@@ -376,8 +376,8 @@ impl Slices {
         Ok(self)
     }
 
-    /// If sweeps or slices have gone on since the pages before came, these may have entries that
-    /// the filter that was dumped has no more.
+    /// If sweeps or slices have gone on since the earlier pages were dumped, these may have entries
+    /// that the dumped filter no longer has.
     fn take_dead(&mut self, before: &Self) {
         let sweep = |state: &Self| (state.used, state.dead, state.sweeping, state.swept);
         if sweep(self) != sweep(before) {

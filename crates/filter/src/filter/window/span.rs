@@ -20,13 +20,13 @@ impl Window {
         Some(Self { span: Span::new(seconds, slices)?, renew })
     }
 
-    /// Whether an add of an item that is there starts its time again.
+    /// Whether an add of an item that is present starts its time again.
     pub fn renews(&self) -> bool {
         self.renew
     }
 
-    /// Bits that tell the slices apart that are remembered, which are one more than the window has,
-    /// and one besides whose entries are being swept.
+    /// Bits of a payload: enough for the remembered slices, one more than the window has, and for
+    /// one slice whose entries are being swept.
     pub(in crate::filter) fn payload_bits(&self) -> u8 {
         (u8::BITS - (self.slices() + 1).leading_zeros()) as u8
     }

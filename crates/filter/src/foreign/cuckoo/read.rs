@@ -15,8 +15,8 @@
 //! looks for their items under hashes of 64 bits, and misses them.
 //!
 //! Pieces have no magic, no checksum and no order, may be of any size and come again, and nothing
-//! says which is the last. So a filter answers at any time from what has come, and takes further
-//! pieces for ever. A piece replaces the slots that were there.
+//! says which is the last. So a filter answers at any time from the pieces so far, and accepts
+//! further ones for ever. A piece replaces the slots that were there.
 
 use super::series::CuckooSeries;
 use super::shape::{bucket_slots, Hashing, Shape};
@@ -48,12 +48,13 @@ struct Parameters {
     expansion: u16,
 }
 
-/// What versions before 4 created, which grew by layers of one size; as RedisBloom reads it since.
+/// Parameters in versions before 4, whose filters grew by layers of one size, as RedisBloom reads
+/// them.
 const EARLIER: Parameters =
     Parameters { deleted: 0, bucket_size: 2, max_iterations: 20, expansion: 1 };
 
 impl Parameters {
-    /// Empty slots of these buckets, in this many layers.
+    /// A filter of empty slots: `layers` layers, the oldest of which has `buckets` buckets.
     fn begin(self, buckets: u64, layers: u64, hashing: Hashing) -> Result<Cuckoo, DecodeError> {
         let layers = layers.try_into();
         let shape = Shape {
@@ -136,7 +137,7 @@ impl CuckooSeries {
     /// Takes a piece of the slots, which ends before slot `iterator`, counted from 1.
     ///
     /// # Errors
-    /// `Order` if there is no such place in the slots; `OutOfMemory`. Nothing has changed.
+    /// `Order` if the piece does not lie within the slots; `OutOfMemory`. Nothing has changed.
     pub(crate) fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
         let end = iterator.checked_sub(1).filter(|end| *end <= self.slots());
         let start = end.and_then(|end| end.checked_sub(piece.len() as u64));

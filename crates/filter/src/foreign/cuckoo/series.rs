@@ -70,13 +70,13 @@ impl CuckooSeries {
             .min(1.0)
     }
 
-    /// Whether the item is (probably) there: what RedisBloom's CF.EXISTS answers.
+    /// Whether the item is (probably) present: what RedisBloom's CF.EXISTS returns.
     pub fn contains(&self, item: &[u8]) -> bool {
         self.slots_with(item).next().is_some()
     }
 
-    /// How many slots say that it is: what RedisBloom's CF.COUNT answers. Where both buckets of an
-    /// item are the same one, each of its slots counts twice since 2.2.
+    /// The number of slots with the item's fingerprint: what RedisBloom's CF.COUNT returns. Where
+    /// both buckets of an item are the same one, each of its slots counts twice since 2.2.
     pub fn count(&self, item: &[u8]) -> u64 {
         self.slots_with(item).count() as u64
     }
@@ -133,7 +133,7 @@ impl CuckooSeries {
     }
 
     /// Writes slots from `start` on, in segments that are ready, and counts what changes. Slots of
-    /// others, and those after the last one, are left as they are.
+    /// other segments, and bytes after the last slot, are skipped.
     fn write(&mut self, start: u64, bytes: &[u8]) {
         let slots = self.slots();
         let (mut start, mut rest) = (start, bytes);

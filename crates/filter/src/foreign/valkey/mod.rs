@@ -31,7 +31,7 @@ const BITMAP_VERSION: u8 = 1;
 /// A filter as it is read, layer by layer.
 struct Series {
     expansion: u32,
-    /// That of the next layer.
+    /// The error rate of the next layer.
     error_rate: f64,
     tightening: f64,
     keys: Option<Keys>,
@@ -63,7 +63,7 @@ impl Series {
             entries: capacity,
             error_rate: self.error_rate,
             hashes,
-            // It is rounded, not up as in RedisBloom; this is one that leads to as many.
+            // valkey-bloom rounds to the nearest: this value, rounded up, leads to the same.
             bits_per_item: (f64::from(hashes) - 0.5) / LN_2,
             bits,
             n2: 0,

@@ -202,7 +202,7 @@ impl Leaves {
         let is_right = |number| number >= first;
         let left = slot_of(list.part(units, |number| !is_right(number))?);
         let right = match self.leaf_len(number) {
-            // The last leaf may have one segment only, and that be a short one.
+            // The last leaf may have only one segment, and a short one.
             1 => slot_of_segment(list, units, self.len_of(number * LEAF_SEGMENTS), is_right)?,
             _ => slot_of(list.part(units, is_right)?),
         };

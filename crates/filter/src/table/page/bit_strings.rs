@@ -149,8 +149,8 @@ impl BitStrings {
     /// The number of entries of each line's buckets in this grid.
     pub fn owned(&self, grid: Grid) -> Owned {
         let (mut word, mut ones) = (0, 0);
-        // The position of one number `n`, which is not before that of the previous call; the end of
-        // the string if there are no more than `n`.
+        // The position of 1-bit number `n`, which is not before that of the previous call; the end
+        // of the string if there are no more than `n`.
         let mut position = |n: usize| {
             while let Some(bits) = self.unary.get(word) {
                 let more = bits.count_ones() as usize;
@@ -164,7 +164,7 @@ impl BitStrings {
         let (mut owned, mut before, mut buckets) = ([0; MAX_LINES], 0, 0);
         for (line, owned) in owned.iter_mut().enumerate().take(grid.lines) {
             buckets += grid.buckets_in(line);
-            // Before the one that ends the line's last bucket there are all entries up to here.
+            // All entries up to here come before the 1-bit that ends the line's last bucket.
             let end = position(buckets - 1) + 1 - buckets;
             *owned = (end - before) as u16;
             before = end;

@@ -133,7 +133,7 @@ impl Page {
     ) -> Option<(usize, u64)> {
         let slot = self.shape().slot;
         let is_alive = |value| alive >> slot.payload(value) & 1 == 1;
-        // The last of several.
+        // Of several longest matches, the last one.
         self.slots(bucket)
             .filter(|(_, value)| is_alive(*value) && slot.matches(*value, wanted))
             .max_by_key(|(_, value)| std::cmp::Reverse(slot.delimiter(*value)))

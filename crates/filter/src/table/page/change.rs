@@ -157,8 +157,8 @@ impl Page {
         gaps.is_some()
     }
 
-    /// The gaps that take the slots which line `number` spills to take another entry: lines after
-    /// it that have room. It spills one slot; or two, if even the unary bit needs the room of one.
+    /// The gaps (lines with room after line `number`) that take the slots which it spills for
+    /// another entry. It spills one slot, or two if the unary bit needs the room of a slot, too.
     /// Then the nearer gap is the second.
     #[inline(always)]
     fn gaps_behind(&self, grid: Grid, number: usize) -> Option<[usize; 2]> {
@@ -348,7 +348,7 @@ impl Page {
             self.lines_mut()[number].shrink_run(run, slot);
             self.refill(instructions, grid, last);
         }
-        // A slot and a bit may leave room for two slots.
+        // Removing a slot and a bit may leave room for two slots.
         self.refill(instructions, grid, number);
         self.refill(instructions, grid, number);
     }
