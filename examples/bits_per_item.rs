@@ -13,8 +13,8 @@ const BATCH: u64 = 1_000;
 const PIPELINE: u64 = 50;
 
 const ADD: &str = "BF.MADD filter";
-/// Reservations, and how items are added, of tables: counting filters, and a window of which no
-/// slice ends meanwhile.
+/// Tables to measure, each with its reservation and the command that adds items: counting filters,
+/// and a window of which no slice ends meanwhile.
 const TABLES: [(&str, &str, &str); 4] = [
     ("CF.RESERVE", "", "CF.INSERT filter ITEMS"),
     ("CF.RESERVE", "EXPANSION 0", "CF.INSERT filter ITEMS"),

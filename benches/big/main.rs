@@ -48,7 +48,7 @@ fn items(settings: &mut Settings) -> Outcome<u64> {
     settings.number("ITEMS", ITEMS)
 }
 
-/// Runs it on servers with filters of each size, of this module and of the peer.
+/// Calls `run` for each size, on servers with this module and with the peer.
 fn each_size(
     settings: &mut Settings,
     table: &'static str,

@@ -58,7 +58,7 @@ pub fn under_adds(session: &mut Session, filter: &str) -> Outcome<()> {
     session.set("rdb-key-save-delay", "0")
 }
 
-/// How a save went, in seconds, and its fork in milliseconds.
+/// The measurements of a save: times in seconds, the fork in milliseconds.
 struct Saved {
     adding: f64,
     /// Whether the child outlived the adds.

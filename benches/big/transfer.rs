@@ -35,7 +35,7 @@ pub fn in_chunks(session: &mut Session, copy: &str) -> Outcome<()> {
     session.set("slowlog-log-slower-than", "-1")
 }
 
-/// Dumps the filter, into a copy if it has a name; returns what a step with this command took.
+/// Dumps each chunk, and loads it into `copy` if given; returns how long steps of `name` took.
 fn each_chunk(session: &mut Session, name: &str, copy: Option<&str>) -> Outcome<String> {
     let (mut iterator, mut chunks, mut bytes) = (0_u64, 0, 0);
     loop {

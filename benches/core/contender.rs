@@ -5,7 +5,7 @@ use crate::items::Items;
 use crate::task::{wait_for_result, Mode, Operation, Task};
 use splitbloom_rig::Outcome;
 
-/// The results of a batch are counted.
+/// A batch of items; the methods for batches return the number of positive results.
 pub type Batch<'a> = std::slice::ChunksExact<'a, u8>;
 
 pub trait Contender {

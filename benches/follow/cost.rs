@@ -18,7 +18,7 @@ struct Contender {
     name: &'static str,
     server: Server,
     followers: usize,
-    /// Million items a second, and nanoseconds in the command, an item.
+    /// Million items per second, and nanoseconds per item in the command.
     rates: Rounds,
     times: Rounds,
 }

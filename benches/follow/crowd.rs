@@ -14,13 +14,13 @@ const FOLLOWERS: [usize; 4] = [1, 10, 100, 300];
 /// New items a second.
 const RATES: [u64; 3] = [10, 1_000, 10_000];
 const DURATION: Duration = Duration::from_secs(4);
-/// Between two PINGs, and two looks at all copies.
+/// The pause between two PINGs, and between two checks of all copies.
 const PAUSE: Duration = Duration::from_millis(3);
 const PARTITIONS: u64 = 256;
 const OF_PARTITIONS: usize = 4;
 
-/// What one measurement found: the server's time, as a share of a core, and milliseconds of PINGs
-/// and of the copies' staleness, in order.
+/// The results of one measurement: the server's time as a share of a core, and the sorted
+/// milliseconds of PINGs and of the copies' staleness.
 type Found = (f64, Vec<f64>, Vec<f64>);
 
 /// Adds items from number `first` on, one by one, at this rate, as long as the measurement takes.

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 struct Seen {
     /// Milliseconds from the reply to the writer, of the last item of each batch.
     delays: Vec<f64>,
-    /// How often an item was absent that was acknowledged before the copy was current.
+    /// How often the copy denied an item that was acknowledged before the copy was current.
     denied: u64,
     /// The largest staleness, in milliseconds.
     staleness: f64,

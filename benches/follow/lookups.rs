@@ -34,7 +34,7 @@ impl Way {
         (Self::Batch { threads: 2 }, "follower, batches of 4096, 2 threads", 4_096_000),
     ];
 
-    /// Looks the items up; returns the nanoseconds that one took.
+    /// Looks up the items; returns the nanoseconds per item.
     fn time(self, db: &mut Connection, follower: &Follower, items: &[Item]) -> Outcome<f64> {
         let start = Instant::now();
         match self {

@@ -25,7 +25,7 @@ const LOOKUPS: u64 = 1_000_000;
 /// A run makes some thousand checks; chance fails one of them in 10^13, e^-30.
 const IMPROBABLE: f64 = 30.0;
 
-/// How a round of adds goes on.
+/// To which filters a round adds, and how much.
 #[derive(Clone, Copy)]
 pub enum Adds {
     /// Into an empty filter until it has its size, again and again.
@@ -36,7 +36,7 @@ pub enum Adds {
     Further(u64),
 }
 
-/// What is created.
+/// The filter to create.
 #[derive(Clone)]
 pub struct Kind {
     /// The items that it will have.
@@ -50,7 +50,7 @@ impl Kind {
         Self { size, creation: None }
     }
 
-    /// Of the family `BF` or `CF`, for exactly the items that it will have.
+    /// A filter of the family `BF` or `CF`, reserved for exactly the items that it will have.
     pub fn reserved(family: &str, size: u64) -> Self {
         let line = match family {
             "BF" => format!("BF.RESERVE {FILTER} {ERROR_RATE} {size} NONSCALING"),
@@ -62,7 +62,7 @@ impl Kind {
 
 pub struct Filter {
     // Dropped in this order: connections before the server.
-    /// By command, its items, and whether the load renews the filter.
+    /// Each load by its command, its items, and whether it renews the filter.
     loads: HashMap<(&'static str, usize, bool), Load>,
     pub connection: Connection,
     pub server: Server,
@@ -82,7 +82,7 @@ impl Filter {
         Ok(Self { loads: HashMap::new(), connection, server, kind, adds, present: 0..0 })
     }
 
-    /// Deletes the filter and creates it anew, if it is not the first add that does.
+    /// Deletes the filter, and creates it anew unless its first add does that.
     pub fn renew(&mut self) -> Outcome<()> {
         cmd("UNLINK").arg(FILTER).exec(&mut self.connection)?;
         if let Some(words) = &self.kind.creation {
@@ -126,7 +126,7 @@ impl Filter {
     pub fn round(&mut self, command: Command) -> Outcome<Measured> {
         let mut measured = Measured::default();
         match self.adds {
-            // Deletes all items, and adds as many again if that was no round yet.
+            // Deletes all items; if that took less than a round, adds as many and repeats.
             _ if command.name == CF_DEL.name => loop {
                 let Range { start, end } = self.present;
                 self.measure(&mut measured, command, |load| load.send(start, end - start))?;
@@ -161,7 +161,7 @@ impl Filter {
         Ok(measured)
     }
 
-    /// Fills a filter that is recreated as far as a stream of adds may.
+    /// Fills a filter that is recreated to two thirds, the most that a stream of adds may fill.
     pub fn fill_partly(&mut self) -> Outcome<()> {
         self.add(MADD, self.kind.size * 2 / 3).map(drop)
     }

@@ -26,12 +26,12 @@ const ROUNDS_GROWTH: usize = 3;
 /// Capacities: fits in L2, in the last-level cache, in neither.
 const SIZES: [u64; 3] = [10_000, 1_000_000, 100_000_000];
 const GROWN_SIZES: [u64; 3] = [10_000, 1_000_000, 10_000_000];
-/// One command an item, and four of them: 10^7 items would take six minutes.
+/// One item per command, in four commands: 10^7 items would take six minutes.
 const CUCKOO_SIZES: [u64; 2] = [10_000, 1_000_000];
 /// The commands of a round that add, in `reserved` and `bulk`.
 const ADDING: u64 = 2;
 
-/// A module, and why it takes no further part, if it does not.
+/// A module, and the error after which it takes no further part, if any.
 struct Side {
     name: String,
     filter: Filter,
@@ -45,7 +45,7 @@ const OURS: usize = 0;
 const PEER: usize = 1;
 
 impl Side {
-    /// All modules, each with a filter that is `prepared`.
+    /// Starts all modules, each with a filter that `prepare` has prepared.
     fn all(
         kind: &Kind,
         adds: Adds,
@@ -61,8 +61,8 @@ impl Side {
         Setup::all()?.into_iter().enumerate().map(start).collect()
     }
 
-    /// Runs it, unless the side has refused something. A peer may refuse what it cannot grow to;
-    /// here that would be a defect.
+    /// Calls `run`, unless the side has refused something. A peer may refuse what it cannot grow
+    /// to; a refusal by this module is an error.
     fn try_run<T>(&mut self, run: impl FnOnce(&mut Filter) -> Outcome<T>) -> Outcome<Option<T>> {
         if self.refusal.is_some() {
             return Ok(None);
@@ -79,8 +79,8 @@ impl Side {
     }
 }
 
-/// All rounds of some rows: the turns of each, in order. A side that has refused something has
-/// none.
+/// Measures all rounds of `rows`; returns a series for each turn, which is empty for a side that
+/// has refused something.
 fn measure<const N: usize>(
     label: &str,
     count: usize,
@@ -106,7 +106,7 @@ fn measure<const N: usize>(
     Ok(all)
 }
 
-/// Begins a row.
+/// Begins a row, with the figures of this module.
 fn row(table: &mut Table, head: &[Cell], ours: &Series) {
     table.row(head);
     table.add(&[
@@ -115,7 +115,7 @@ fn row(table: &mut Table, head: &[Cell], ours: &Series) {
     ]);
 }
 
-/// Ends it.
+/// Ends the row, with the figures of the peer.
 fn beside(table: &mut Table, ours: &Series, peer: &Series) {
     table.add(&[
         ("peer, million/s", &peer.throughput.median(2)),

@@ -50,7 +50,7 @@ fn points(last: u64) -> Vec<u64> {
 /// grown.
 fn grow(setup: Setup, points: &[u64]) -> Outcome<Vec<(f64, f64)>> {
     let mut filter = Filter::start(setup, Kind::grown(0), Adds::Fill)?;
-    // Buffers of the connections are not the filter's.
+    // The connections' buffers are allocated now: they are not the filter's.
     filter.add(MADD, MADD.items_per_turn())?;
     filter.renew()?;
     let process = filter.server.process_id();

@@ -2,10 +2,9 @@
 //! a filter that grows.
 //!
 //! With the same seed and the same items in the same order, the same adds write pages anew in every
-//! run, while the machine disturbs others each time. So each run is filled by one connection, the
-//! server logs slow commands with their items, and what counts of an add is the smallest of all
-//! runs. A filter that does not grow shows what the machine alone makes slow each time: fresh
-//! memory.
+//! run, while the machine delays different adds in each run. So one connection fills each run, the
+//! server logs slow commands with their items, and the time of an add is the minimum over all runs.
+//! A filter that does not grow shows what the machine alone makes slow each time: fresh memory.
 
 use super::command::{ADD, FILTER};
 use super::filter::{Adds, Filter, Kind};

@@ -21,7 +21,7 @@ const SLICES: u64 = 8;
 /// Items per command, of eight bytes each, and commands per pipeline.
 const PACK: usize = 4096;
 const PIPELINE: usize = 16;
-/// What the module holds when all is swept, at most, in bytes.
+/// The most bytes that the module holds once everything is swept.
 const SWEPT: u64 = 10_000;
 /// What makes a step slow on a replica, in microseconds: one of some hundred steps.
 const SLOW: u64 = 60;
@@ -77,7 +77,7 @@ pub fn run(settings: &mut Settings) -> Outcome<()> {
     Ok(())
 }
 
-/// Waits until all is forgotten; asks once a second. Cheap to ask, unlike MEMORY USAGE.
+/// Waits until all items are forgotten; polls INFO, which is cheaper than MEMORY USAGE.
 fn wait_until_swept(db: &mut Connection) -> Outcome<()> {
     while number(db, "bf", "bf_bytes_held")? >= SWEPT {
         thread::sleep(Duration::from_secs(1));
@@ -85,7 +85,7 @@ fn wait_until_swept(db: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
-/// The slowest step of a sweep that replicas repeat, of those that are slow on all of them.
+/// The slowest step of a sweep among those that are slow on all replicas, which repeat it.
 fn slowest_step(items: u64) -> Outcome<Option<u64>> {
     let slow = SLOW.to_string();
     let setup = Setup::ours()

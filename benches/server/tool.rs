@@ -82,7 +82,7 @@ pub fn run(settings: &mut Settings) -> Outcome<()> {
     Ok(())
 }
 
-/// The URLs of the list, as many at a time as a command has.
+/// The URLs of the list, in pieces of one command each.
 fn pieces(size: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut next = 0;
     iter::from_fn(move || {

@@ -1,6 +1,6 @@
-//! Filters that forget, beside the same without a window, and beside what people do without them:
-//! eight keys, one for each eighth of the window, all of which a lookup asks, in pipelines. Each
-//! of these is reserved for its items, at an eighth of the error rate.
+//! Filters with a window, beside the same filters without one, and beside the usual substitute:
+//! eight keys, one for each eighth of the window, all of which a lookup queries, in pipelines. Each
+//! key is reserved for its items, at an eighth of the error rate.
 //!
 //! ```text
 //!   speed   items evenly spread over the window; batches of 100, half of the items present
@@ -85,13 +85,13 @@ fn numbers(steps: Range<u64>, items: u64) -> Range<u64> {
     steps.start * items / LAST..steps.end * items / LAST
 }
 
-/// Batches on one connection, after these words.
+/// A load of batches on one connection; each command begins with `words`.
 fn load(port: u16, words: &[&str]) -> Outcome<Load> {
     Load::new(port, 1, PIPELINE, &Pattern::new(words, BATCH, Format::Bytes(12)))
 }
 
-/// Sends the stream; returns the most bits per item that the filter has taken in the last window.
-/// One without a window gets the last window only.
+/// Sends the stream; returns the maximum of the filter's bits per item during the last window. A
+/// filter without a window gets the items of the last window only.
 fn fill(db: &mut Connection, port: u16, keys: &[String], items: u64, now: u64) -> Outcome<f64> {
     let reserve = |db: &mut Connection, key: &str, options: String| {
         cmd("DEL").arg(key).exec(db)?;

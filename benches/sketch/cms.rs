@@ -19,7 +19,7 @@ fn item(number: u64, distinct: u64) -> String {
     format!("item:{}", splitmix64(number) % distinct)
 }
 
-/// The same, of [`WIDTH`] bytes.
+/// The same item, padded to [`WIDTH`] bytes.
 fn wide_item(number: u64, distinct: u64) -> String {
     format!("{:>WIDTH$}", item(number, distinct))
 }
@@ -54,7 +54,7 @@ pub fn packed() -> Vec<Case> {
     cases.collect()
 }
 
-/// Creates a sketch, and counts as many items as fill the counters.
+/// The commands that create a sketch, and count as many items as fill its counters.
 fn filled(width: u64, distinct: u64) -> Vec<Cmd> {
     let create = cmd("CMS.INITBYDIM").arg(KEY).arg(width).arg(DEPTH).take();
     increments(item, distinct).filled(create, distinct / 10)

@@ -3,7 +3,7 @@
 use splitbloom_harness::splitmix64;
 use splitbloom_rig::write_url;
 
-/// The number of [0, 1) that a counter draws.
+/// Returns a number in [0, 1) that depends on `counter` alone.
 pub fn uniform(counter: u64) -> f64 {
     (splitmix64(counter) >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -12,7 +12,7 @@ pub fn uniform(counter: u64) -> f64 {
 pub type Items = (&'static str, fn(usize) -> Vec<u8>);
 /// `item:` and the number.
 pub const SHORT: Items = ("item:n", |number| format!("item:{number}").into_bytes());
-/// 60 bytes on average, of which many have the first ones in common.
+/// URLs of 60 bytes on average, many of which begin with the same bytes.
 pub const URLS: Items = ("URLs", |number| {
     let mut url = Vec::new();
     write_url(number as u64, &mut url);
@@ -38,7 +38,7 @@ impl Zipf {
         Self { sums: sums.collect() }
     }
 
-    /// The number that a counter draws.
+    /// Returns the number that draw `counter` gives.
     pub fn draw(&self, counter: u64) -> usize {
         let at = uniform(counter) * self.sums.last().copied().unwrap_or_default();
         self.sums.partition_point(|sum| *sum <= at).min(self.sums.len() - 1)

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 7;
-/// Above the number of any item that fills a sketch, so that a stream of different items is one.
+/// Above the numbers that fill a sketch, so that a stream of distinct items repeats none.
 const BEYOND_FILLING: u64 = 1 << 24;
 /// Commands in flight.
 const PIPELINE: usize = 100;
@@ -66,7 +66,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Commands in batches and with one item; `one` is what the table calls that.
+    /// Cases with batches and with one item per command; tables call the latter `one`.
     pub fn all(sketch: &str, prepare: &[Cmd], forms: &[Form], one: &str) -> Vec<Case> {
         let shapes = [((3_000, 100), "batches of 100"), ((30_000, 1), one)];
         let cases = shapes.iter().flat_map(|(shape, how)| {

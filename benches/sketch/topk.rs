@@ -110,7 +110,7 @@ impl Stream {
             list.into_iter().map(|(item, count)| (numbers[&item], count)).collect();
         let mut heaviest: Vec<usize> = (0..counts.len()).collect();
         heaviest.sort_by_key(|item| std::cmp::Reverse(counts[*item]));
-        // Whoever has as many as the last of them is as heavy.
+        // An item with the same count as the last of them is as heavy.
         let least = counts[heaviest[K - 1]];
         let listed: HashSet<usize> = list.iter().map(|(item, _)| *item).collect();
         let found = listed.iter().filter(|item| counts[**item] >= least).count();

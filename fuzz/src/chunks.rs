@@ -51,8 +51,8 @@ struct Donor {
     head: Head,
 }
 
-/// Runs the steps that the bytes encode. After each one the filter is what the plain reader says,
-/// and survives saving and loading. The same with counting and windowed filters.
+/// Runs the steps that the bytes encode, for each kind of filter. After each step the filter is
+/// what the plain reader says, and survives saving and loading.
 pub fn chunks(bytes: &[u8]) {
     let mut source = Unstructured::new(bytes);
     let Ok(steps) = Vec::<Step>::arbitrary(&mut source) else {
@@ -64,7 +64,7 @@ pub fn chunks(bytes: &[u8]) {
 fn take(steps: &[Step], donors: &[Donor]) {
     let head = donors[0].head;
     let mut loaded = Loaded::of(head);
-    // While only whole chunks of one donor were accepted, in order: which donor, and how many.
+    // Set while only whole chunks of one donor were accepted, in order: the donor and their number.
     let mut whole: Option<(usize, usize)> = Some((0, 0));
     for step in steps {
         let donor = usize::from(step.donor) % donors.len();

@@ -1,6 +1,6 @@
 //! Arbitrary bytes as a saved count-min sketch, and what comes then.
 //!
-//! The first byte says whether it is one with a window, and else its encoding version; then come
+//! The first byte says whether the sketch has a window, and if not, its encoding version; then come
 //! its fields, and items with their increments, which may be negative.
 
 use super::twins::{self, read_by_both};
@@ -17,7 +17,7 @@ use splitbloom_test_allocator::meter::bytes_held;
 const MEMORY_BEFORE: isize = 15 * 8192 * 24 + 4096;
 /// The most bytes that are held for a byte of input: counters, in whole cache lines.
 const MEMORY_FACTOR: isize = 16;
-/// A sketch of more rows than this takes the second reader long.
+/// The second reader takes long for a sketch of more rows than this.
 const MOST_ROWS: u64 = 512;
 /// The most items: each may touch a segment for each row.
 const MOST_ITEMS: usize = 8;
@@ -46,7 +46,7 @@ fn items<'a>(from: &mut Stream<'a>) -> Vec<(&'a [u8], i64)> {
     twins::items(from, MOST_ITEMS, |from| from.unsigned().map(u64::cast_signed))
 }
 
-/// What the second reader's sketch returns, as the core's does.
+/// Translates a result of the second reader's sketch into the core's type.
 fn counted(by_twin: Result<u64, Misfit>) -> Counted {
     by_twin.map_err(|misfit| match misfit {
         Misfit::TooLarge => RangeError::Overflow,

@@ -10,7 +10,7 @@ use splitbloom_filter::filter::{Adding, Filter, Outcome, SizeLimit};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The error rate and whether it grows. At the first one no item is taken for another.
+/// The error rate, and whether the filter grows. At the first rate there are no false positives.
 const KINDS: [(f64, bool); 4] = [(1e-12, true), (0.01, true), (0.5, true), (0.001, false)];
 /// The most copies of a filter that does not grow.
 const CAPACITY: u64 = 500;
@@ -22,7 +22,7 @@ pub fn counting(bytes: &[u8]) {
     run::<Multiset>(bytes);
 }
 
-/// `Adding`: from now on copies are added, or only what is absent.
+/// `Adding` sets what is added from now on: copies, or only absent items.
 #[derive(Arbitrary, Debug)]
 enum Operation {
     Adding { are_copies: bool },
@@ -41,7 +41,7 @@ struct Multiset {
     is_counted: bool,
 }
 
-/// What adding a copy, or what is absent, did.
+/// The outcome of adding a copy, or an item that must be absent.
 fn outcome(is_added: bool) -> Outcome {
     if is_added {
         Outcome::New
@@ -104,7 +104,7 @@ impl Model for Multiset {
         }
     }
 
-    /// An item has at least its copies; exactly as many where no item is taken for another.
+    /// An item has at least its copies, and exactly as many at the rate without false positives.
     fn assert_knows(&self, filter: &Filter, item: u16) {
         let (known, copies) = (filter.count(&item.to_le_bytes()), self.copies_of(item));
         assert_eq!(known > 0, filter.contains(&item.to_le_bytes()));
@@ -154,8 +154,8 @@ impl Multiset {
     }
 }
 
-/// Removes what was added. What was not is refused, unless it is taken for something else: then it
-/// must not be removed.
+/// Removes an item. An absent one is refused; a false positive must not be removed, so it is
+/// skipped.
 fn remove(subject: &mut Subject<Multiset>, item: u16, refused_from: Option<u16>) {
     let Subject { filter, twin, model } = subject;
     let (bytes, copies) = (item.to_le_bytes(), model.copies_of(item));

@@ -50,7 +50,7 @@ struct Input {
     removed: Vec<u8>,
 }
 
-/// A part of the slots, as it comes or to another place.
+/// A part of the slots, as it comes or with an iterator that points elsewhere.
 #[derive(Arbitrary, Debug)]
 struct Piece {
     start: u32,
@@ -63,7 +63,7 @@ fn read_cuckoo(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeE
     Filter::of_cuckoo(cuckoo, RATE, SEED, SizeLimit::Unlimited)
 }
 
-/// Both readers make the same of a filter, or refuse it; and it works in every respect.
+/// Both readers refuse the input, or read the same filter, which works in every respect.
 pub fn cuckoo(bytes: &[u8]) {
     let mut source = Unstructured::new(bytes);
     let Ok(input) = Input::arbitrary(&mut source) else {
@@ -121,7 +121,7 @@ fn from_fields(input: &Input, slots: Slots, all: &[u8]) {
     // The last segment may have begun when a field was refused.
     let most = MEMORY_FACTOR * given.sum::<usize>() as isize + MEMORY_BEFORE + SEGMENT;
     let twin = Twin::of_fields(version, &mut fields.clone().into_iter());
-    // What the server reads is not the reader's.
+    // The server reads the fields, so their memory does not count as the reader's.
     let mut fields = fields.into_iter();
     if let Some(both) = read_by_both(most, || read_cuckoo(version, &mut fields), twin) {
         assert_like(both, &input.removed);

@@ -63,8 +63,8 @@ fn chunks_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// each bit of its path.
 const WAY: u64 = 51 * 32;
 
-/// A first chunk is refused if and only if the filter it begins exceeds the limit. The way to what
-/// is still to come is not counted.
+/// A first chunk is refused if and only if the filter it begins exceeds the limit. What leads to
+/// missing pages is not counted.
 fn assert_limited(chunk: &[u8], filter: &Filter) {
     let with = |limit| load(&mut None, head(filter), chunk, SizeLimit::Bytes(limit));
     assert_eq!(with(filter.reserved_bytes()), Ok(()));

@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The most that [`read`] keeps for a byte of the file: a copy in the buffer and one in a chunk;
-/// and for a chunk, which has at least 36 bytes, its `Vec` of 24 thrice while the list of chunks
-/// grows.
+/// and for each chunk, which has at least 36 bytes, three times its `Vec` of 24 bytes while the
+/// list of chunks grows.
 const MEMORY_PER_BYTE: isize = 1 + 1 + 3 * 24 / 36;
 /// What the first growth of the list takes.
 const MEMORY_BEFORE: isize = 4096;

@@ -6,7 +6,7 @@ use splitbloom_filter::filter::{Adding, Filter, Kind, SizeLimit, Window};
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_oracles::plain_reader::Head;
 
-/// What its chain begins with.
+/// The kind of the record that the filter's chain begins with.
 pub fn head(filter: &Filter) -> Head {
     match filter.kind() {
         Kind::Bloom if filter.layers().is_some() => Head::Foreign,
@@ -31,7 +31,7 @@ pub fn add_absent(filter: &mut Filter, item: &[u8], limit: SizeLimit) -> Result<
     }
 }
 
-/// What else the filter can do with an item, if all of it has come.
+/// Tries what else the filter can do with an item; while it is loading, it may refuse.
 pub fn use_otherwise(filter: &mut Filter, item: &[u8]) {
     match filter.window() {
         Some(window) => forget(filter, window, item),

@@ -110,7 +110,7 @@ fn assert_sound_windowed(filter: &Filter) -> usize {
     0
 }
 
-/// What is counted is there, but for what counts the owners of common pages.
+/// The table counts what it allocates, except the counts of the owners of shared pages.
 fn assert_table(table: &Table) {
     assert!(table.pages() > 0);
     let mut bytes = 0;

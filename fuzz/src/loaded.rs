@@ -22,7 +22,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Nothing yet of a filter whose chain begins with this.
+    /// Nothing loaded yet, of a filter whose chain begins with `head`.
     pub fn of(head: Head) -> Self {
         Self { head, filter: None, twin: Chain::of(head), bytes_given: 0, bytes_kept: 0 }
     }
@@ -66,7 +66,7 @@ impl Loaded {
             assert!(self.twin.take(&chunk.bytes), "what is written can be read");
         }
         self.filter = Some(filter);
-        // What its parts took when they were created is unknown here, so nothing is asserted of it.
+        // The memory that its parts took when created is unknown here, so it is not asserted.
         self.bytes_given = isize::MAX / (2 * MEMORY_FACTOR);
     }
 

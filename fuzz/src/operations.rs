@@ -78,7 +78,7 @@ impl Model for Set {
     }
 
     fn may_refuse(&self, filter: &Filter, error: AddError, known: bool) -> bool {
-        // Else the newest Bloom filter takes the item.
+        // If it is not full, the newest Bloom filter takes the item.
         let is_full = filter.bloom().is_none_or(|last| last.fill().is_full());
         let needs_table = filter.table().is_some() || is_full;
         !known
@@ -165,7 +165,7 @@ static FILLED: LazyLock<Vec<(Vec<Encoded>, u16)>> = LazyLock::new(|| {
     ]
 });
 
-/// What has come of a filter with the chunk that ends after its first page.
+/// The filter as loaded up to the chunk that ends after its first page, saved.
 fn first_page_of(chunks: &[Encoded]) -> (Vec<Encoded>, u16) {
     let chain = chain_of(&decoded(chunks));
     let mut part = None;

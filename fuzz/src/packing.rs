@@ -3,7 +3,7 @@
 
 use splitbloom_foundation::packing::{Layout, Packing};
 
-/// What is accepted is made of its items and nothing else, and can be cut behind each of them.
+/// Accepted bytes consist of their items and nothing else, and can be cut after each item.
 pub fn packing(bytes: &[u8]) {
     let Some((width, bytes)) = bytes.split_first_chunk() else {
         return;

@@ -43,7 +43,7 @@ pub trait Model: Clone {
         answers
     }
 
-    /// Takes note of an item that the filter has taken, as it should.
+    /// Notes an item that the filter has accepted, and asserts that it did so correctly.
     fn note(&mut self, filter: &Filter, item: u16, before: &Before, outcome: Outcome);
 
     /// Whether the filter, unchanged, may refuse an item that is `known` or not.
@@ -176,7 +176,7 @@ impl<M: Model> Subject<M> {
         assert!(added.is_ok_and(Outcome::has_changed) || self.filter.digest() == digest);
         match refused_from {
             None => assert_eq!(self.model.add(&mut self.twin, &bytes, limit), added),
-            // A page may have stayed as it was where there was no memory to sweep it.
+            // Without the memory to sweep it, a page may have stayed as it was.
             Some(_) => self.twin = again(&self.filter),
         }
         self.note(item, &before, limit, refused_from, added);
@@ -234,7 +234,7 @@ impl<M: Model> Subject<M> {
         assert_eq!(self.filter.digest(), digest);
     }
 
-    /// A copy takes the place of the original, which changes, and is returned.
+    /// Puts a copy in the place of the original, which is then changed and returned.
     fn copy(&mut self, refused_from: Option<u16>) -> Option<Self> {
         let (digest, filter) = (self.filter.digest(), &mut self.filter);
         let copy = refused(refused_from, || filter.try_clone());
@@ -249,8 +249,8 @@ impl<M: Model> Subject<M> {
         Some(original)
     }
 
-    /// Saves it and loads what was saved, in short chunks, in a second attempt where the first had
-    /// no memory.
+    /// Saves the filter and loads what was saved, in short chunks; if the first attempt has no
+    /// memory, in a second one.
     fn save_and_load(&mut self, refused_from: Option<u16>) {
         let mut to: Option<Filter> = None;
         for bytes in chain_of(&self.filter).in_chunks_of(1) {
@@ -273,7 +273,7 @@ impl<M: Model> Subject<M> {
         assert!(bytes(encoded(&self.filter)).eq(bytes(encoded(&self.twin))));
     }
 
-    /// Moves all allocations, asking `steps` times in a step whether to stop.
+    /// Moves all allocations; each step says stop when it has been asked `steps` times.
     fn relocate(&mut self, steps: u8) {
         let (digest, mut from) = (self.filter.digest(), 0);
         while let Some(next) = self.filter.relocate(from, &mut Copier { steps }) {
@@ -297,7 +297,7 @@ pub fn again(filter: &Filter) -> Filter {
     decoded(&encoded(filter))
 }
 
-/// Loads the next chunk, in a second attempt if the first had no memory; it has changed nothing.
+/// Loads the next chunk, again if the first attempt had no memory, which changes nothing.
 pub fn load(
     mut filter: Option<Filter>,
     chunk: &Chunk<'_>,
@@ -314,7 +314,7 @@ pub fn load(
     begun.unwrap().or(filter)
 }
 
-/// A filter that begins with the items 0 to `items` and others that no operation asks for, saved.
+/// A saved filter of the items 0 to `items`, and of `others`, which no operation uses.
 pub fn filled(mut filter: Filter, items: u16, others: &[[u8; 8]]) -> (Vec<Encoded>, u16) {
     let asked: Vec<[u8; 2]> = (0..items).map(u16::to_le_bytes).collect();
     let asked = asked.iter().map(<[u8; 2]>::as_slice);

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 /// What a filter takes beside what its bytes bring.
 const MEMORY_BEFORE: isize = 4096;
-/// More layers than these would take a second to be asked by the second reader.
+/// With more layers, the second reader's lookups would take a second.
 const MOST_LAYERS: usize = 64;
 
 /// What both readers have read, if they accept it. The core's takes at most `most` bytes.

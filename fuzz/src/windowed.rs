@@ -7,7 +7,7 @@ use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::{Filter, Growth, Outcome, Window};
 use std::collections::BTreeMap;
 
-/// The error rate and whether it grows. At the first one no item is taken for another.
+/// The error rate, and whether the filter grows. At the first rate there are no false positives.
 const KINDS: [(f64, Growth); 4] =
     [(1e-12, TWICE), (0.01, TWICE), (0.5, TWICE), (0.01, Growth::Fixed)];
 /// The most items of a filter that does not grow.
@@ -80,7 +80,7 @@ impl Model for Times {
         }
     }
 
-    /// Not forgotten early; and where no item is taken for another, not late.
+    /// An item is not forgotten early; nor late, at the rate without false positives.
     fn assert_knows(&self, filter: &Filter, item: u16) {
         let known = filter.contains_at(&item.to_le_bytes(), self.now);
         let age = self.came.get(&item).map(|came| self.now - came);
@@ -106,7 +106,7 @@ impl Model for Times {
         let Subject { filter, twin, model } = subject;
         match operation {
             Operation::Wait { thousandths } => {
-                // Sweeps to the end, as the server's timer does. Without, slices may pass faster
+                // Sweeps to the end, as the server's timer does. Otherwise slices may pass faster
                 // than they are swept, and the newest ones are remembered longer.
                 for filter in [filter, twin] {
                     while !filter.sweep_step(model.now).expect("memory").is_done {}
@@ -130,7 +130,7 @@ impl Model for Times {
         }
     }
 
-    /// When nothing comes any more, all is over at some time, and swept.
+    /// When nothing is added any more, all items are over at some time, and swept.
     fn assert_ends(mut self, mut filter: Filter) {
         let end = self.now + 2 * self.length();
         let mut steps = 0;

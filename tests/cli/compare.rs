@@ -42,7 +42,7 @@ fn servers_are_compared_item_by_item() {
     assert_eq!(message, server);
 }
 
-/// RedisBloom has no packed commands. A server on which nobody may ask for them stands in for it.
+/// RedisBloom has no packed commands. A server whose users may not call them stands in for it.
 #[test]
 fn a_server_without_packed_commands_is_asked_with_an_argument_for_each_item() {
     let (old, new, work) = (Server::start(), Server::start(), Folder::new());

@@ -18,7 +18,7 @@ fn every_kind_of_failure_has_its_exit_code() {
     let message = tool(&["info", "users", "--url", &of_url]).error(6);
     assert_eq!(message, missing);
     tool(&["info", "users", "--url", "localhost:6379"]).error_with(2, "it begins with redis://");
-    // For the harness, which looks after the server in the end.
+    // The harness checks the server at the end, without a password.
     db.call(["CONFIG", "SET", "requirepass", ""]);
 }
 
@@ -54,7 +54,7 @@ fn a_login_that_is_refused_is_said_in_plain_words() {
     let expected = format!("127.0.0.1:{}: the server wants a password", server.port());
     assert!(message.starts_with(&expected), "{message}");
     assert_eq!(folder.names(), ["few", "few.sbf"]);
-    // For the harness, which looks after the server in the end.
+    // The harness checks the server at the end, without a password.
     db.call(["CONFIG", "SET", "requirepass", ""]);
 }
 

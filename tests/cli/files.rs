@@ -33,7 +33,7 @@ fn a_filter_that_was_built_and_pushed_has_the_digest_of_one_that_was_filled() {
     let (server, folder) = (Server::start(), Folder::new());
     let all = lines(0, 60_000);
     let items = folder.file("items", all.as_bytes());
-    // Room for all; full, with a table behind; a table from the start; one that does not grow.
+    // Room for all items; full and continued by a table; a table from the start; no growth.
     for (key, reserve, arguments) in [
         ("large", "0.001 100000", ["--error=0.001", "--capacity=100000", "--expansion=2"]),
         ("full", "0.01 5000", ["--error=0.01", "--capacity=5000", "--expansion=2"]),
@@ -215,8 +215,8 @@ fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
     assert!(message.ends_with("filters of this kind have no union"), "{message}");
 }
 
-/// What a killed process leaves is what a server leaves that refuses the commands which the process
-/// would have sent next.
+/// A server that refuses the remaining commands is left in the same state as by a process that is
+/// killed before it sends them.
 #[test]
 fn a_push_that_ends_anywhere_leaves_no_key_that_never_expires() {
     let (server, folder) = (Server::start(), Folder::new());

@@ -4,7 +4,7 @@ use crate::tool::{tool, tool_on, url, Folder, Runs};
 use splitbloom_harness::samples::OF_VALKEY_BLOOM;
 use splitbloom_harness::Server;
 
-/// Its type has another name.
+/// The type of such a filter has another name.
 #[test]
 fn a_filter_from_valkey_bloom_is_one_to_every_command() {
     let (server, other, work) = (Server::start(), Server::start(), Folder::new());

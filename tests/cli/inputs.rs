@@ -88,7 +88,7 @@ fn line_ends_of_other_systems_are_warned_about_and_can_be_stripped() {
 #[test]
 fn a_file_whose_length_is_reported_as_zero_is_not_empty() {
     let (server, folder) = (Server::start(), Folder::new());
-    // Of one line.
+    // A file of one line, whose length the kernel gives as 0.
     let kernel = "/proc/sys/kernel/ostype";
     assert_eq!(fs::metadata(kernel).expect("Linux").len(), 0);
     let text = tool(&["build", kernel, "-o", &folder.path("kernel.sbf")]).prints();

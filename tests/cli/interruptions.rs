@@ -16,8 +16,8 @@ fn signal(child: &Child, signal: i32) {
     assert_eq!(sent, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Starts a process that no signal is kept from, even if the tests themselves run in the background
-/// of a script.
+/// Starts a process that ignores no signal, even if the tests themselves run in the background of a
+/// script.
 #[allow(unsafe_code, reason = "a system call between fork and exec")]
 fn spawn(command: &mut Command) -> Child {
     let heed_all = || {

@@ -153,7 +153,7 @@ fn a_checkpoint_of_another_load_is_refused() {
         let all = [&["load", key, &file, "--checkpoint", &checkpoint], words].concat();
         tool_on(&server, &all)
     };
-    // Full, after something.
+    // The filter is full before all items are loaded.
     db.run("BF.RESERVE seen 0.01 200000 NONSCALING");
     let message = load("seen", &[]).error(4);
     assert!(message.contains("full; loaded ") && message.contains("goes on"), "{message}");
@@ -215,7 +215,7 @@ fn what_the_server_refuses_is_told_with_how_far_the_load_has_come() {
     assert!(message.contains("READONLY") && message.contains("loaded 0 items"), "{message}");
 }
 
-/// Whether as many of the items as the message says are in the filter.
+/// Asserts that the first items, as many as the message says, are in the filter.
 fn assert_first_are_there(server: &Server, key: &str, items: &str, message: &str) {
     let (_, loaded) = message.split_once("loaded ").expect("how far it has come");
     let loaded = loaded.split(' ').next().and_then(|loaded| loaded.parse::<usize>().ok());

@@ -15,7 +15,7 @@ fn counts([copied, there, not]: [usize; 3]) -> String {
     format!("{copied} filters copied, {there} there already, {not} not copied\n")
 }
 
-/// Two servers, at a rate at which no item is taken for another.
+/// Two servers, at an error rate without false positives.
 fn exact() -> [Server; 2] {
     [(); 2].map(|()| Server::configured(&["bf.error-rate 0.000001"]))
 }

@@ -130,7 +130,7 @@ fn of_many_that_write_a_file_at_once_nothing_is_mixed() {
         build.wait().expect("it ends").code()
     });
     let codes: Vec<_> = codes.collect();
-    // One that began when there was no file may not replace one that came meanwhile.
+    // A process that began without a file there may not replace one that came meanwhile.
     assert!(codes.contains(&Some(0)), "{codes:?}");
     let may_be = |code: &Option<i32>| matches!(code, Some(0 | 6));
     assert!(codes.iter().all(may_be), "{codes:?}");

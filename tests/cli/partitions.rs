@@ -48,7 +48,7 @@ fn a_wrong_number_of_partitions_is_an_error() {
     assert_eq!(tool_on(&server, &check).prints(), "10000\n");
 }
 
-/// Each partition, even one without an item.
+/// That includes partitions without an item.
 #[test]
 fn a_load_without_parameters_creates_every_partition() {
     for family in [None, Some("--cf")] {

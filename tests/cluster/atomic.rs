@@ -53,7 +53,7 @@ fn slots_migrate_atomically_while_filters_change() {
     let (mut from, mut to) = (source.connect(), target.connect());
     // Neither other defaults nor a limit must affect migrated filters.
     to.run_all(OTHER_SETTINGS.map(|line| format!("CONFIG SET {line}")));
-    // It gets the same commands in the same order, and none of its slots move.
+    // The twin gets the same commands in the same order, without a migration.
     let (_server, mut twin) = Server::start().with_client();
     create_filters(&mut from);
     create_filters(&mut twin);
@@ -116,7 +116,7 @@ fn repeat(db: &mut Connection, from: &[u64], to: &[u64]) {
     }
 }
 
-/// A few of the quiet ones count, too.
+/// All filters that do not change, some of which are counting filters, and all that do.
 fn quiet_and_busy() -> impl Iterator<Item = (Family, String)> {
     let quiet = (0..QUIET).map(|number| {
         let family = match number {

@@ -15,7 +15,7 @@ fn filter(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
     PartitionedFilter::connect(&cluster.urls(), name, partitions).expect("a cluster")
 }
 
-/// One that exists.
+/// A partitioned filter, reserved on the cluster.
 fn reserved(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
     let mut filter = filter(cluster, name, partitions);
     filter.reserve(1e-9, 1000, Growth::Times(2)).expect("an empty cluster");
@@ -219,7 +219,7 @@ fn errors_are_distinguished_by_type() {
     assert_eq!(served, second, "the other partition still works");
 }
 
-/// Which is not retried once it may have been executed.
+/// A reservation is not retried once it may have been executed.
 #[test]
 fn a_reservation_waits_for_a_node_that_is_starting_again() {
     let mut cluster = Cluster::form(3, 0);
@@ -278,7 +278,7 @@ fn writes_over_a_lost_connection_are_not_acknowledged() {
     eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
 }
 
-/// Such a node can no longer be acknowledged, and need not be.
+/// Writes to such a node can no longer be acknowledged, and need not be.
 #[test]
 fn a_node_without_slots_is_not_waited_for_once_the_items_are_resent() {
     let cluster = Cluster::form(2, 1);

@@ -34,7 +34,7 @@ fn reserved(cluster: &Cluster) -> PartitionedFilter {
     filter
 }
 
-/// Of all partitions.
+/// The keys of all partitions.
 fn keys() -> Keys<'static> {
     Keys::Partitioned(Name::new(NAME.as_bytes()).expect("no brace"), partitions())
 }
@@ -97,7 +97,7 @@ fn a_copy_follows_the_nodes_that_live_while_one_is_dead() {
         let found = follower.contains_many(&added).expect("a copy");
         found.into_iter().all(|found| found) && follower.status().error.is_some()
     });
-    // One that is fetched anew takes its place, too.
+    // A partition that is fetched anew takes its place, too.
     let number = (1_000..).find(|number| {
         let slot = slot_of(&name.key(partitions().of(&item(*number))));
         owners[usize::from(slot)].as_ref() != Some(&dead)
@@ -116,7 +116,7 @@ fn a_copy_follows_the_nodes_that_live_while_one_is_dead() {
 struct Acknowledged(Mutex<Vec<(Range<u64>, Instant)>>);
 
 impl Acknowledged {
-    /// The next `count` numbers are acknowledged.
+    /// Notes that the next `count` numbers are acknowledged.
     fn push(&self, count: u64) {
         let mut batches = self.0.lock().expect("no thread panics with it");
         let first = batches.last().map_or(0, |(numbers, _)| numbers.end);
@@ -127,7 +127,7 @@ impl Acknowledged {
     fn watch(&self, follower: &Follower, is_over: &AtomicBool) -> u64 {
         let mut checks = 0;
         while !is_over.load(SeqCst) {
-            // Before the age is known: a pause between the two makes the copy seem older.
+            // Taken before the age: a pause between the two makes the copy seem older.
             let now = Instant::now();
             let current_at = follower.staleness().and_then(|age| now.checked_sub(age));
             let batches = self.0.lock().expect("no thread panics with it").clone();
@@ -276,7 +276,7 @@ fn a_copy_answers_while_its_slot_moves() {
     });
 }
 
-/// As BLPOP's.
+/// As a client of BLPOP is.
 #[test]
 fn a_client_that_waits_is_redirected_when_its_slot_has_moved() {
     let cluster = Cluster::form(2, 0);

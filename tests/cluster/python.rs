@@ -1,4 +1,4 @@
-//! The same in Python: the checksum of its standard library, and the program in docs/cluster.md.
+//! Partitions in Python: its standard library's checksum, and the program in docs/cluster.md.
 
 use splitbloom_harness::run_python;
 use splitbloom_harness::trial::Cluster;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-/// Files that readers bring along.
+/// Files that readers are assumed to have.
 const FILES: [(&str, &str); 2] = [("urls", "/a\n/b\n"), ("items.txt", "alice\nbob\n")];
 
 /// A command of redis-cli that fails also fails its shell script.

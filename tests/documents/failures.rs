@@ -18,13 +18,12 @@ fn programs() -> Vec<String> {
     programs
 }
 
-/// Those that do not wait a minute for a server that may come back, as the client of cluster.rs
-/// does.
+/// All programs but cluster.rs, whose client waits a minute for a server that may come back.
 fn impatient() -> Vec<String> {
     programs().into_iter().filter(|program| program != "cluster.rs").collect()
 }
 
-/// Those that leave filters.
+/// The programs that leave a filter behind.
 const BUILDERS: [&str; 6] =
     ["guard.py", "blacklist.py", "blacklist.rs", "cluster.py", "local.rs", "local-guard.rs"];
 
@@ -47,7 +46,7 @@ struct Fault {
     end: &'static [&'static str],
 }
 
-/// A primary that nobody has.
+/// Makes the server a replica of a primary that does not exist.
 const DEMOTE: &str = "REPLICAOF 127.0.0.1 1";
 const PROMOTE: &str = "REPLICAOF NO ONE";
 
@@ -125,9 +124,9 @@ fn fails_open(program: &str) -> bool {
     program.starts_with("guard") || program.starts_with("feed")
 }
 
-/// Checks what programs print while the server fails. A guard answers as ever, only the number of
-/// its queries differs, and a feed goes on, only its repeats differ: what differs is the last line.
-/// The others may fail, but print nothing that is untrue.
+/// Checks what programs print while the server fails. A guard and a feed work as ever; only the
+/// number of queries or of repeats differs, which is in the last line. The others may fail, but
+/// print nothing that is untrue.
 fn check(fault: &str, outputs: &[(String, Output)]) {
     for (program, output) in outputs {
         let (printed, errors) = (text(&output.stdout), text(&output.stderr));
@@ -189,7 +188,7 @@ fn no_recipe_denies_what_exists_or_spoils_a_filter_while_its_server_fails() {
 fn no_recipe_denies_what_exists_while_its_server_loads() {
     let (server, address) = server_with_filters();
     let (mut db, mut other) = (server.connect(), server.connect());
-    // At each key it waits, and then serves its clients.
+    // While it loads, the server waits at each key, and then serves its clients.
     db.run("DEBUG POPULATE 3000 filler 1024");
     db.run("CONFIG SET key-load-delay 50000");
     db.send(["DEBUG", "RELOAD"]);
@@ -231,8 +230,8 @@ fn a_value_of_another_type_keeps_no_recipe_from_the_right_answer() {
     }
 }
 
-/// A program that replaces a filter, the filter, and how many items it lacks of those that each of
-/// the program's lists has.
+/// A program that replaces a filter, the filter's key, and a function that returns how many items
+/// the filter lacks of those on each of the program's lists.
 struct Builder {
     program: &'static str,
     key: &'static str,

@@ -4,7 +4,7 @@ use super::{read, root};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Folders whose folders have rows of their own, instead of them.
+/// Folders that have no row themselves: each of their folders has one.
 const DIVIDED: [&str; 3] = ["benches", "crates", "tests"];
 
 /// What builds leave behind.

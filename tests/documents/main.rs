@@ -32,7 +32,7 @@ struct Kind {
     run: fn(&Block, &Desk) -> Outcome,
 }
 
-/// The first one that recognises a block runs it.
+/// The first kind that recognises a block runs it.
 const KINDS: [Kind; 8] = [
     Kind {
         recognises: |block| block.mark.is_some(),

@@ -145,7 +145,7 @@ impl Drop for Site {
     }
 }
 
-/// A block of the page: of this section, counted from 0.
+/// A block of the page: block `number`, counted from 0, of the section `heading`.
 fn block(heading: &str, number: usize) -> String {
     let found = blocks::of(&read("docs/production.md"))
         .into_iter()

@@ -8,7 +8,7 @@ use super::Outcome;
 const VARYING: [&str; 6] =
     ["Size", "Expected false positive rate", "Estimated items", "Fill", "Set bits", "Guard"];
 
-/// What a line of a session asks for.
+/// A command that is typed in a session, and where.
 enum Typed<'a> {
     InShell(&'a str),
     InClient(&'a str),

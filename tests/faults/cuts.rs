@@ -118,7 +118,7 @@ fn a_replica_resumes_from_the_backlog_after_a_cut() {
         eventually("the link is up", || there.info("replication", "master_link_status") == "up");
         link.cut_after(random.below(20_000));
         eventually("the link is cut", || link.cuts() >= cut);
-        // Until then the replica may not have noticed, and call the link up.
+        // Until then the replica may not have noticed the cut, and report the link as up.
         let mut continued = || here.info_number("stats", "sync_partial_ok") as u64;
         eventually("it is continued", || continued() >= cut);
     }

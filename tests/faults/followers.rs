@@ -5,7 +5,7 @@ use crate::{server_with_failpoints, with_blocks};
 use splitbloom_harness::follower::{changes, position, Follower};
 use splitbloom_harness::{add_items, eventually, item, Server};
 
-/// Of filters with hardly a false positive, so that what a filter finds was added.
+/// Filters with almost no false positives, so that an item that is found was added.
 const SHAPE: &str = "0.000001 1000 NONSCALING";
 
 #[test]

@@ -91,7 +91,7 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     let mut there = replica.connect();
     there.run(&format!("CONFIG SET {}", SLOW[1]));
     let before = READ.map(|(_, key)| there.digest(key));
-    // Only once all is written may the replica come back, or the backlog might suffice.
+    // The replica must stay away until everything is written, or the backlog might suffice.
     link.break_after(1);
     // More than the backlog holds, so that a full sync follows; and changes to a filter that is
     // read.

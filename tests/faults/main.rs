@@ -43,7 +43,7 @@ fn faulty_module() -> PathBuf {
     PathBuf::from(module)
 }
 
-/// Does something while the allocator of the module for filters refuses further blocks than these.
+/// Runs `act` while the module for filters can allocate only this many further blocks.
 fn with_blocks<T>(db: &mut Connection, blocks: u64, act: impl FnOnce(&mut Connection) -> T) -> T {
     db.run(&format!("CONFIG SET bf.inject-refusal {blocks}"));
     let done = act(db);

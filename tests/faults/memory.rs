@@ -89,7 +89,7 @@ fn with_items(head: &str, numbers: impl Iterator<Item = u64>) -> Vec<Vec<u8>> {
     words(head).into_iter().chain(items).collect()
 }
 
-/// How many items a command answers for that ended in the server's error.
+/// How many items got an answer before the server's error, which must end the reply.
 fn answered_before_the_limit(reply: &Reply) -> u64 {
     let (last, answers) = reply.elements().split_last().expect("an array");
     assert_eq!(last.to_string(), OVER_MAXMEMORY);
@@ -142,7 +142,7 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
         let held = db.bytes_held();
         let first = 10_000_000;
         let command = with_items(&head, first..first + items);
-        // More than the words of the command take, less than they and what it adds.
+        // More than the words of the command take, less than the words and its items.
         let room = match &command[..] {
             [.., packed] if head.ends_with("LINES") => (1 << 20) + 3 * packed.len() as i64,
             _ => 84 * items as i64,

@@ -36,8 +36,8 @@ fn filters_of_any_legal_size_can_be_created_and_grow_with_little_memory() {
     limit(process, Resource::Memory, None);
 }
 
-/// Blocks of the bits of sparse Bloom filters, which hold a few items at least. What the module
-/// allocates besides is smaller.
+/// Blocks of at least this size hold the bits of sparse Bloom filters with a few items. The
+/// module's other allocations are smaller.
 const LARGE_BLOCK: u32 = 256;
 
 /// A server whose module can be refused large blocks, which Bloom filters have, and a replica that
@@ -72,7 +72,7 @@ fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
         let command: Vec<_> = words(head).into_iter().chain(items).chain(words(options)).collect();
         let before = db.line(&format!("BF.CARD {key}")).integer();
         if is_packed {
-            // It needs memory for the reply first.
+            // The memory for the reply is allocated first.
             let refused = with_blocks(&mut db, 0, |db| db.call(&command)).to_string();
             assert!(refused.starts_with("-ERR Insufficient memory to "), "{refused}");
             assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before);
@@ -96,7 +96,7 @@ fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
     }
 }
 
-/// What a client finds among the answers to its items, nobody would read there.
+/// A client finds the error among its answers; on a replica nobody would read it there.
 #[test]
 fn a_replica_that_has_no_memory_for_some_items_says_which_filter_lacks_them() {
     let primary = Server::start();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Microseconds that the child waits after each key, so that a kill can hit it halfway.
 const DELAY: &str = "CONFIG SET rdb-key-save-delay 50000";
-/// The same where the child alone is killed: it must not end before, however busy the machine is.
+/// The delay where only the child is killed: it must not end first, however busy the machine is.
 const LONG_DELAY: &str = "CONFIG SET rdb-key-save-delay 500000";
 const KEYS: u64 = 20;
 const ITEMS: u64 = 2000;

@@ -106,8 +106,8 @@ fn a_panic_in_a_command_on_sketches_is_an_error_reply_and_the_server_survives() 
 
 #[test]
 fn a_command_that_is_refused_memory_changes_nothing_and_its_replica_agrees() {
-    // A node of the tree of keys that wait for the end of a slice takes 280 bytes. Without memory
-    // for it the process ends, as the server does without that for a string.
+    // A node of the tree of keys that wait for the end of a slice takes 280 bytes. If its
+    // allocation fails, the process ends, as the server does when it has no memory for a string.
     let primary = server_with(&["sketch.inject-refusal-from 281"]);
     let replica = replica_of(&primary, &[]);
     let (mut db, mut there) = (primary.connect(), replica.connect());

@@ -28,7 +28,7 @@ fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicat
     {
         let first = round as u64 * ITEMS;
         db.run(&from);
-        // The words, the answers, and then some of the blocks of the table.
+        // Blocks for the words and for the answers, and then only some of those of the table.
         let kept =
             with_blocks(&mut db, 4 + round as u64, |db| added(db, command, first..first + ITEMS));
         assert!(!kept.is_empty() && (kept.len() as u64) < ITEMS, "{}", kept.len());

@@ -5,7 +5,7 @@ use crate::saves::SNAPSHOT;
 use splitbloom_harness::{add_items, Connection, Family, Options, Server};
 use std::env;
 
-/// Saves of each filter that the commands run beside.
+/// How often each filter is saved while the commands run.
 const SAVES: i64 = 30;
 
 /// A filter of each kind: segments, a table, counts, and slices.

@@ -48,7 +48,7 @@ impl Clocked {
         }
     }
 
-    /// What the server's clock shows, but for the time that the question takes.
+    /// The time of the modules' clocks, except for the delay until a command arrives.
     fn now(&self) -> u64 {
         splitbloom_harness::now() + self.offset
     }
@@ -70,7 +70,7 @@ fn a_replica_answers_by_its_own_clock_and_holds_the_same() {
     assert_eq!(here.db.ask("BF.MEXISTS w a b"), "[:1, :1]");
     assert_eq!(there.ask("BF.MEXISTS w a b"), "[:0, :0]");
     assert_eq!(there.ask("BF.CARD w"), ":0");
-    // It does not sweep by itself.
+    // The replica does not sweep by itself.
     assert_eq!(forgotten(&mut there, "w"), 0);
     assert_eq!(here.db.digest("w"), there.digest("w"));
     here.advance(80 * SECOND);
@@ -112,7 +112,7 @@ fn each_slice_is_signalled_also_while_a_history_is_loaded_and_after_a_move() {
     clocked.db.run(&format!("{first} a"));
     clocked.db.run(&format!("{second} b"));
     clocked.db.run("RENAME w moved");
-    // Valkey 8 does not say that the key has moved: the next change tells.
+    // Valkey 8 does not say that the key has moved: the module learns it at the next change.
     clocked.db.run(&second.replace(" w ", " moved ").replace("ITEMS", "ITEMS c"));
     cache.run("CLIENT TRACKING ON");
     for left in ["[#f, #t, #t]", "[#f, #f, #f]"] {
@@ -147,7 +147,7 @@ fn adds_that_are_replayed_from_a_file_or_by_the_primary_do_not_delay_a_sweep() {
     let rest_of_slice = SLICE - servers[0].now() % SLICE;
     let advance = |servers: &mut [Clocked; 2], by| servers.iter_mut().for_each(|s| s.advance(by));
     advance(&mut servers, rest_of_slice);
-    // At a rate at which the other item is none of the 10 000: no add renews an item.
+    // At this rate the other item is no false positive, so no add renews an item.
     servers[0].db.run("BF.RESERVE w 0.000000001 100 WINDOW 600 SLICES 2");
     add_items(&mut servers[0].db, "w", 0..10_000);
     primary.wait_for(&replica); // before its clock passes the time of the adds by a slice
@@ -187,7 +187,7 @@ fn a_history_that_is_loaded_delays_a_sweep_also_on_a_promoted_replica() {
         assert_eq!(server.db.ask(&insert(600, "b")), "[:1]");
         assert_eq!(server.db.ask(&insert(1_600, "a b")), "[:1, :1]");
         assert_eq!(server.db.ask(&insert(2_600, "a b")), "[:1, :1]");
-        // A slice after the last of them it is swept.
+        // The sweep comes a slice after the last of the items.
         server.advance(301 * SECOND);
         eventually("the sweeper has come", || forgotten(&mut server.db, "w") == 6);
     }
@@ -237,7 +237,7 @@ fn many_filters_that_are_due_at_once_are_all_swept() {
     });
     clocked.db.pipeline(inserts);
     clocked.advance(70 * SECOND);
-    // In one of so many filters an item may have been taken for another.
+    // In so many filters, some items may have been false positives.
     let added = clocked.db.info_number("bf", "bf_items_added");
     assert!(added > 3 * FILTERS as i64 - 100, "{added} items were added");
     eventually("all are swept", || clocked.db.info_number("bf", "bf_items_forgotten") == added);

@@ -1,5 +1,5 @@
-//! Which of many items a filter has. A server with this module is asked for many in one argument:
-//! 1 000 filters and 100 000 strangers of each, after each way of moving, are 10⁹ answers.
+//! Looks up many items in a filter. On a server with this module, one argument holds many of them:
+//! 1 000 filters with 100 000 strangers each, after each way of moving, are 10⁹ answers.
 
 use splitbloom_harness::{Connection, Family, Reply};
 use std::ops::Range;

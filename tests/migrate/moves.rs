@@ -44,7 +44,7 @@ impl Origin {
     }
 }
 
-/// Items that are added after the move; those that a full filter refuses are not its own.
+/// Asserts that items added after the move are present, unless a full filter refuses one.
 fn lives_on(db: &mut Connection, shape: &Shape, way: &str) {
     const NEW: std::ops::Range<u64> = 10_000_000..10_000_500;
     let key = &shape.key;
@@ -64,7 +64,7 @@ fn lives_on(db: &mut Connection, shape: &Shape, way: &str) {
     shape.assert_lives(db, way);
 }
 
-/// They are written once, and moved from there, as that takes longer than all moves.
+/// The filters are written once, and moved from there: writing takes longer than all moves.
 #[test]
 fn filters_of_all_shapes_move_each_way() {
     let Some(origin) = Origin::new() else { return };

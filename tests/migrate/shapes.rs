@@ -39,9 +39,9 @@ pub struct Shape {
     pub key: String,
     /// How it was reserved.
     reserve: String,
-    /// The items below were added, but for those that were deleted.
+    /// Items below this number were added, except those that were deleted.
     pub items: u64,
-    /// Of a cuckoo filter: items below that were added twice, and the first one that was deleted.
+    /// For a cuckoo filter: items below `twice` were added twice, from `deleted_from` on deleted.
     twice: u64,
     deleted_from: u64,
     answers: Answers,
@@ -50,10 +50,10 @@ pub struct Shape {
 /// What the module that wrote a filter says about it.
 #[derive(Default, PartialEq, Eq)]
 pub struct Answers {
-    /// A cuckoo filter of several layers may delete the copy of another item.
+    /// False negatives: a cuckoo filter of several layers may delete another item's copy.
     missing: u64,
     card: String,
-    /// A bit each.
+    /// One bit for each stranger.
     strangers: Vec<u8>,
     counts: Vec<i64>,
 }
@@ -154,7 +154,7 @@ impl Shape {
         assert!(!is_bloom || self.answers.missing == 0, "{}", self.reserve);
     }
 
-    /// A cuckoo filter may refuse items; those before are the ones that it is asked for.
+    /// A cuckoo filter may refuse an item; only the items before it are looked up.
     fn write_cuckoo(&mut self, db: &mut Connection) {
         self.items = self.add_until_refused(db, self.items);
         self.twice = self.add_until_refused(db, self.twice.min(self.items / 10));
@@ -211,8 +211,8 @@ impl Shape {
         replies.iter().map(|reply| reply.integer()).collect()
     }
 
-    /// It is on another server what it was: everything that was added is there, and strangers get
-    /// the same answers.
+    /// Asserts that the filter on another server is what it was: all items that were added are
+    /// present, and strangers get the same answers.
     pub fn assert_moved(&self, db: &mut Connection, way: &str) {
         let of = format!("{way}: {}, {} items", self.reserve, self.items);
         let answers = self.answers(db);

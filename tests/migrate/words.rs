@@ -23,7 +23,7 @@ pub fn first_commands() -> impl Iterator<Item = String> {
 /// What the primary acknowledged: what must be there in the end.
 #[derive(Default)]
 pub struct Acknowledged {
-    /// Items of each Bloom filter, called new or found there.
+    /// Items of each Bloom filter that replies called new or present.
     bloom: BTreeMap<String, BTreeSet<Vec<u8>>>,
     /// Copies of each item that CF.ADD or CF.INSERT added and CF.DEL has not taken away. (What
     /// CF.ADDNX adds may be found by mistake on either server, and is not deleted.)
@@ -149,7 +149,7 @@ impl Acknowledged {
         }
     }
 
-    /// Commands that must all be answered with ones, and how many items they ask for.
+    /// Commands whose replies must all be ones, and how many items they look up.
     pub fn questions(&self) -> (Vec<Vec<Vec<u8>>>, usize) {
         let bloom = self.bloom.iter().map(|(key, items)| {
             let items: Vec<Vec<u8>> = items.iter().cloned().collect();

@@ -340,7 +340,7 @@ fn a_filter_does_not_grow_past_the_limit() {
 #[test]
 fn a_counting_filter_does_not_grow_past_the_limit() {
     let (_server, mut db) = Server::configured(&["bf.max-filter-bytes 20000"]).with_client();
-    // At a rate at which the refused item is none of those before it.
+    // At this rate the refused item is not a false positive.
     db.run("CF.RESERVE k 10 ERROR 0.000001");
     let added = (0..20_000).find(|item| db.ask(&format!("CF.ADD k {item}")) != ":1");
     let added = added.expect("an item is refused");

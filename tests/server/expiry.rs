@@ -70,7 +70,7 @@ fn errors_are_those_of_set_and_change_nothing() {
             "-1",
             "9223372036854775807",
             "9223372036854776",
-            // In milliseconds this fits, but not after today.
+            // In milliseconds this fits, but not when the current time is added.
             "9223372036854775",
             "x",
             "1.5",

@@ -26,7 +26,7 @@ use std::fs;
 struct Golden {
     key: &'static str,
     family: Family,
-    /// Those of its RESERVE.
+    /// The parameters of its RESERVE.
     parameters: &'static str,
     /// How many of the first items it must contain.
     items: u64,

@@ -20,7 +20,7 @@ fn a_module_whose_name_command_or_type_is_taken_says_which() {
         (&module_path(), "", "", "the module name bf is taken."),
         (&rival, "name", "", "the module name bf is taken."),
         (&rival, "command", "", "the command bf.madd is taken by the module rival."),
-        // A server that does not say whose it is.
+        // A server that does not say which module has the command.
         (&rival, "command", "rename-command COMMAND \"\"", "the command bf.madd is taken."),
         (&rival, "type", "", "the type MBbloom-- is taken."),
     ] {
@@ -32,7 +32,7 @@ fn a_module_whose_name_command_or_type_is_taken_says_which() {
         let words = format!("splitbloom was not loaded: {taken}");
         assert!(log.contains(&words) && log.contains(ADVICE), "{argument}: {log}");
     }
-    // Of one that comes later the server itself says nothing but that it was not loaded.
+    // If the module comes later, the server itself logs only that it was not loaded.
     let line = format!("loadmodule {} command", rival.display());
     let log = Server::refusal(Options::settings(&[&line]));
     assert!(log.contains("a module that has them, too (RedisBloom, valkey-bloom)"), "{log}");
@@ -87,7 +87,7 @@ fn what_kept_the_module_from_being_loaded_is_in_the_log_of_every_server() {
                 "splitbloom was not loaded: a value in the configuration file is refused",
             ],
         ),
-        // These two the server says: the module is not asked.
+        // The server itself reports these two, without asking the module.
         (Options::settings(&["bf.nonsense 7"]), ["Module Configuration detected", ""]),
         (missing, ["/nowhere/libsplitbloom.so failed to load", "No such file"]),
     ] {

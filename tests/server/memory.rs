@@ -9,7 +9,7 @@ const SEED: &str = "SEED 0123456789abcdef";
 
 #[test]
 fn memory_usage_is_what_the_allocator_holds() {
-    /// A filter of less would drown in what the server itself allocates meanwhile.
+    /// In a smaller filter, the server's own allocations would dominate the measurement.
     const WORTH_MEASURING: i64 = 1 << 20;
     /// The server's part: the key, its entry in the table, the value's header.
     const OVERHEAD: i64 = 200;

@@ -161,7 +161,7 @@ fn metrics_of(suite: &str, server: &Server) -> String {
     let (mut exporter, mut address) = start();
     let mut metrics = String::new();
     eventually("the exporter answers", || {
-        // Another process may have taken the port before it did; then it has ended.
+        // If another process has taken the port first, the exporter has ended.
         if exporter.0.try_wait().expect("a status").is_some() {
             (exporter, address) = start();
         }

@@ -95,7 +95,7 @@ fn loaded_filters_behave_like_their_originals() {
         db.restore("restored", &payload);
         let answers = [key, "loaded", "restored"].map(|copy| {
             let further = (0..500).map(|number| format!("new:{number}").into_bytes());
-            // Those that forget get the same time, later than that of all other items.
+            // Filters that forget get the same time, later than that of all other items.
             let head = match key.starts_with("window") {
                 true => words(&format!("BF.INSERT {copy} AT {later} ITEMS")),
                 false => family.adding(copy),

@@ -1,5 +1,5 @@
-//! A refusal in a replay, which loses something, is never without a word: in an append-only file,
-//! in the stream of a primary.
+//! A refusal in a replay loses something, so it is always logged: in an append-only file, and in
+//! the stream of a primary.
 //!
 //! Each kind of chunk, header and value is damaged at a hundred places, one bit at a time, each
 //! under a key of its own.
@@ -10,7 +10,7 @@ use splitbloom_harness::{
     encoded, server_with_log, stopped_server_with_log, words, Options, Primary, Server,
 };
 
-/// Loads a file of which commands are refused.
+/// The setting with which a file loads although commands in it are refused.
 const WAY_OUT: &str = "bf.aof-load-damaged yes";
 
 /// Whatever a key may be, the log shows it on one line.
@@ -30,7 +30,7 @@ fn each_damaged(kinds: &[Kind]) -> impl Iterator<Item = (&Kind, String, Vec<Comm
     })
 }
 
-/// Nothing is denied under any key, unless the log names it.
+/// No key has false negatives, unless the log names it.
 fn assert_nothing_is_denied_without_a_word(server: &Server, kinds: &[Kind], source: &str) {
     let log = server.log();
     let lines: Vec<&str> = log.lines().filter(|line| line.contains(source)).collect();
@@ -153,7 +153,7 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     let file: Vec<u8> = transaction.iter().flat_map(|line| encoded(words(line))).collect();
     std::fs::write(&base, &file).expect("a file");
     assert_eq!(server.start_in_vain().0, Some(1));
-    // A command of too few words reads beyond none of them, whether the server looks or not.
+    // A command with too few words reads nothing beyond them, even if the server does not check.
     std::fs::write(&base, encoded(words("BF.ADD k"))).expect("a file");
     let (status, log) = server.start_in_vain();
     assert_eq!(status, Some(1));

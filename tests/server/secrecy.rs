@@ -76,7 +76,7 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
     }
 }
 
-/// Without repetitions, so that a compressor leaves it as it is.
+/// A seed without repetitions, so that a compressor leaves it as it is.
 const RANDOM_SEED: u64 = 0xd1c2_b3a4_9586_7768;
 
 /// How a filter is made, and how many items it gets.

@@ -7,7 +7,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file")
 }
 
-/// Features are those of all packages that are built together, so others would be built again.
+/// Cargo unifies features over all packages of a build, so another set would be built again.
 #[test]
 fn tests_are_built_once_and_whoever_waits_for_a_wheel_sees_it_compile() {
     for script in ["server-tests", "fault-tests", "python-tests"] {

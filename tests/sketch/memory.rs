@@ -7,7 +7,7 @@ use splitbloom_harness::{now, words, Connection, Server};
 const MOST: i64 = 8 << 20;
 const OVER_MAXMEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'";
 
-/// What there is before a command that names it.
+/// Commands that create the keys which other commands name.
 const SETUP: [&str; 15] = [
     "CMS.INITBYDIM wide 8387584 16",
     "CMS.INITBYDIM deep 131071 1023",
@@ -40,8 +40,8 @@ fn packed(head: &str, number: u32) -> Vec<Vec<u8>> {
     words(&format!("{head} FIXED 4")).into_iter().chain([items.collect()]).collect()
 }
 
-/// Every command that adds, with as much as it may take, and whether that is more than there is, if
-/// that does not depend on the server's allocator.
+/// Every command that adds, with as much as it may take, and whether that exceeds the memory;
+/// `None` if this depends on the server's allocator.
 fn commands(now: u64) -> Vec<(Vec<Vec<u8>>, Option<bool>)> {
     let (no, yes) = (Some(false), Some(true));
     let numbers: Vec<Vec<u8>> = (0..500_000).map(|n| n.to_string().into_bytes()).collect();
@@ -88,7 +88,7 @@ fn commands(now: u64) -> Vec<(Vec<Vec<u8>>, Option<bool>)> {
     ]
 }
 
-/// Creates what there is before a command that names it.
+/// Creates the keys that the command names.
 fn set_up(db: &mut Connection, command: &[Vec<u8>]) {
     db.run("FLUSHALL SYNC"); // what is freed later would count as used
     let names: Vec<&[u8]> = command[1..command.len().min(6)].iter().map(Vec::as_slice).collect();
@@ -124,7 +124,7 @@ fn no_command_of_either_module_goes_far_beyond_maxmemory() {
     for (command, is_stopped) in commands(now()) {
         set_up(&mut db, &command);
         primary.wait_for(&replica);
-        // The words of the command fit.
+        // There is room for the words of the command.
         let long: usize = command.iter().map(Vec::len).filter(|len| *len > 1_000).sum();
         let room = (3 * long + 84 * command.len() + (256 << 10)) as i64;
         let most = db.memory_at_rest() + room;
@@ -197,8 +197,8 @@ fn other_keys_are_not_evicted_for_a_sketch() {
     assert!(left >= KEYS as i64 - (MOST / 100_000), "{left} of {KEYS} are left");
 }
 
-/// What an empty sketch takes, what its first item adds, and both at most. A small one keeps the
-/// cells of a row together, of a large one each row takes some hundred bytes more.
+/// The most that an empty sketch takes, and that its first item adds. A small sketch keeps the
+/// cells of a row together; in a large one each row takes some hundred bytes more.
 #[test]
 fn a_sketch_takes_the_memory_of_what_its_items_touch() {
     let (_server, mut db) = server().with_client();

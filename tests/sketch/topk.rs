@@ -85,7 +85,7 @@ fn the_work_of_a_command_is_bounded_by_items_rows_and_increments() {
     }
 }
 
-/// Each row hashes each item that is listed, and fewer than eight take as long as eight.
+/// Each row hashes each listed item, and fewer than eight rows take as long as eight.
 #[test]
 fn the_list_of_a_window_is_read_if_its_items_times_depth_are_at_most_a_gigabyte() {
     let (_server, mut db) = server().with_client();

@@ -217,7 +217,7 @@ fn replicas_are_equal_bit_by_bit_whatever_is_refused_and_whoever_asks_them() {
     }
 }
 
-/// Those of RedisBloom have its types, others their own.
+/// Sketches that RedisBloom has, too, have its types; the others have their own.
 #[test]
 fn each_kind_has_its_type() {
     let (_server, mut db) = server().with_client();

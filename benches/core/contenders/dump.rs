@@ -12,7 +12,7 @@ use splitbloom_filter::storage::SEGMENT_WORDS;
 use splitbloom_rig::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Where a chunk has its iterator and the next one, its identity, and its records.
+/// Offsets in a chunk: its own iterator and the next one, its identity, and its records.
 const ITERATORS: usize = 4;
 const IDENTITY: usize = 128;
 const RECORDS: usize = 136;

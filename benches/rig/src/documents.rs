@@ -8,15 +8,15 @@
 //!   <!-- figure NAME [; only COLUMN = VALUE]; of COLUMN -->… replaced by the figure …<!-- end -->
 //! ```
 //!
-//! A figure is the only value that its clauses leave, rounded to one decimal, or to none from 100
-//! on.
+//! The clauses of a figure must leave a single value. It is rounded to one decimal, or to an
+//! integer from 100 on.
 
 use crate::table::Table;
 use crate::Outcome;
 use splitbloom_harness::in_repository;
 use std::fs;
 
-/// Those with tables or figures.
+/// The documents that have tables or figures.
 pub const DOCUMENTS: [&str; 4] =
     ["README.md", "docs/performance.md", "docs/cluster.md", "docs/followers.md"];
 
@@ -38,8 +38,8 @@ pub fn filled(document: &str) -> Outcome<String> {
     Ok(text.map_err(|error| format!("{document}: {error}"))?)
 }
 
-/// The text with what is between each marker that begins with `begin` and its end replaced by what
-/// `value` makes of the rest of the marker.
+/// Returns the text with what stands between each marker that begins with `begin` and its end
+/// replaced by what `value` returns for the rest of the marker.
 fn replaced(text: &str, begin: &str, value: impl Fn(&str) -> Outcome<String>) -> Outcome<String> {
     let mut filled = String::new();
     let mut rest = text;

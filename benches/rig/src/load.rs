@@ -140,7 +140,7 @@ fn encode_head(words: &[String], items: usize, bytes: &mut Vec<u8>) {
 pub enum Reply {
     /// `:0` or `:1`.
     Integer,
-    /// An array of these.
+    /// An array of such integers.
     Array,
     /// `:0` to `:9`.
     Count,
@@ -384,7 +384,7 @@ fn unexpected(reply: &[u8]) -> Box<dyn std::error::Error> {
     format!("unexpected reply: {}", start_of(reply)).into()
 }
 
-/// The first error among the replies, or the start of them.
+/// Returns the first error among the replies, or else their first 200 characters.
 fn start_of(reply: &[u8]) -> String {
     let text = String::from_utf8_lossy(reply);
     let error = text.lines().find(|line| line.starts_with('-'));

@@ -1,4 +1,4 @@
-//! What is seen while something goes on, such as the waits of another client.
+//! Samples that are taken while some work runs, such as the waits of another client.
 
 use crate::Outcome;
 use redis::{Connection, RedisResult};
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Takes samples, with a pause between two, while `work` lasts. Returns what it returns, and the
-/// samples in order of size.
+/// Takes samples, with `pause` between two, while `work` runs. Returns the result of `work`, and
+/// the samples in ascending order.
 pub fn samples_during<T, S: IntoIterator<Item = f64>>(
     pause: Duration,
     mut sample: impl FnMut() -> RedisResult<S> + Send,

@@ -17,11 +17,11 @@ use std::str::FromStr;
 
 #[derive(Default)]
 pub struct Settings {
-    /// Whether parts are named, instead of those by default.
+    /// Whether `BENCH_PARTS` names parts; otherwise the default parts run.
     pub are_parts_named: bool,
     /// Whether a number so far is another one than by default, so that tables are not saved.
     pub is_changed: bool,
-    /// By name, with the number of rows that have been shown.
+    /// The tables by name, each with the number of its rows that have been shown.
     tables: BTreeMap<String, (Table, usize)>,
 }
 
@@ -84,7 +84,7 @@ impl Settings {
         &mut self.tables.entry(name.to_string()).or_default().0
     }
 
-    /// The same with the name `NAME-PEER`, if there is a peer.
+    /// The table `NAME-PEER` if there is a peer, otherwise the table `NAME`.
     pub fn table_beside_peer(&mut self, name: &str) -> Outcome<&mut Table> {
         let peer = Setup::peer()?.map_or(String::new(), |peer| format!("-{}", peer.name));
         Ok(self.table(&format!("{name}{peer}")))

@@ -6,7 +6,7 @@ use crate::Outcome;
 use redis::Connection;
 use std::collections::HashMap;
 
-/// The microseconds of slow commands, by their words. Of equal ones, the slowest.
+/// The microseconds of slow commands, by their words; of equal commands, the slowest.
 pub type Slow = HashMap<Vec<Vec<u8>>, u64>;
 
 /// The commands of this name in the server's log of slow ones.

@@ -61,7 +61,7 @@ pub fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
     median(&ratios)
 }
 
-/// The value that this share of the sorted ones does not exceed.
+/// The value that a fraction `share` of the `sorted` values does not exceed.
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = (sorted.len().saturating_sub(1) as f64 * share) as usize;
     sorted.get(place).copied().unwrap_or(f64::NAN)

@@ -8,7 +8,7 @@
 use splitbloom_harness::splitmix64;
 
 const HOST: &[u8; 24] = b"https://www.example.org/";
-/// A URL has its first 0 to 40 bytes, 20 on average.
+/// A URL contains the first 0 to 40 bytes of this path, 20 on average.
 const PATH: &[u8; 40] = b"articles/2024/reviews/photographs/latest";
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 

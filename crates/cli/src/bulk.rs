@@ -164,7 +164,7 @@ struct Hashed {
 }
 
 impl Hashed {
-    /// Replaces them by those of other items. Without routes there is one share.
+    /// Replaces the hashes and shares by those of `items`. Without `routes` there is one share.
     fn fill<'a>(
         &mut self,
         items: impl Iterator<Item = &'a [u8]>,
@@ -223,7 +223,7 @@ mod tests {
             .map(|n| format!("https://example.com/{}\n", n * n % 1_000_003))
             .collect();
         fs::write(&path, lines).unwrap();
-        // Divided to the end; full, with a table behind; small; a table from the start.
+        // Divided to the end; full and continued by a table; small; a table from the start.
         for (capacity, growth) in [
             (1_500_000, Growth::Fixed),
             (900_000, Growth::Times(2)),

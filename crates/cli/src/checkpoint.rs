@@ -157,7 +157,7 @@ fn seal(text: &[u8]) -> String {
     format!("{:016x}\n", xxh3_64(text))
 }
 
-/// The text before the checksum; nothing if that does not match.
+/// Returns the text before the checksum, or `None` if the checksum does not match.
 fn unsealed(file: &[u8]) -> Option<&[u8]> {
     const SEAL_BYTES: usize = 17;
     let (text, end) = file.split_at_checked(file.len().checked_sub(SEAL_BYTES)?)?;

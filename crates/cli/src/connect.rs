@@ -64,7 +64,7 @@ impl TlsArguments {
     /// A connection to a server with other certificates than those of this machine.
     ///
     /// # Errors
-    /// They are given for a URL without TLS, or a file cannot be read.
+    /// Certificates are given for a URL without TLS, or a file cannot be read.
     pub fn info_of(&self, url: &str) -> Result<ConnectionInfo, Error> {
         let info = connection_info(url)?;
         if self.cacert.is_none() && self.cert.is_none() && !self.insecure {
@@ -94,7 +94,7 @@ impl TlsArguments {
     }
 }
 
-/// The contents of a file that should have certificates; redis-rs takes any file for none.
+/// The contents of a file of certificates. (redis-rs reads any other file as an empty list.)
 fn certificates_in(file: &Path) -> Result<Vec<u8>, Error> {
     const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
     let text = contents(file)?;

@@ -41,8 +41,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// All that the arguments name, without digests. Its bar begins with the word `what`; without
-    /// one it is hidden.
+    /// Everything that the arguments name, without digests. The bar begins with the word `what`;
+    /// without it, the bar is hidden.
     ///
     /// # Errors
     /// One of the inputs cannot be read, or contains no items.
@@ -87,10 +87,10 @@ pub struct Block {
 /// A block with its answer, or the end of all.
 type Event<T> = Result<Option<(Block, T)>, Error>;
 
-/// Sends each block of the input on one of the connections, of which each thread has some, and
-/// gives the answers to `take` in the order of the blocks; it returns how many items are done, to
-/// be shown. What `send` returns receives the answer, and gives the connection back; meanwhile
-/// blocks may be sent on others.
+/// Sends each block of the input on one of the connections, which are divided among threads, and
+/// passes the answers to `take` in the order of the blocks; `take` returns how many items are done,
+/// which the bar shows. `send` returns a function that receives the answer and gives the connection
+/// back; before it is called, blocks may be sent on other connections.
 ///
 /// # Errors
 /// The first error of the reader, or of `take`; or an interruption. Blocks before it have been
@@ -135,7 +135,7 @@ where
     taken
 }
 
-/// Takes the answers in the order of the blocks, whose buffers are `used` then.
+/// Passes the answers to `take` in the order of the blocks, and their buffers to `used`.
 fn in_order<T>(
     happened: Receiver<(u64, Event<T>)>,
     used: &Sender<Vec<u8>>,
@@ -146,7 +146,7 @@ fn in_order<T>(
     let mut next = 0_u64;
     for (number, event) in happened {
         let is_interruption = matches!(event, Err(Error::Interrupted(..)));
-        // That does not wait for its turn.
+        // An interruption does not wait for its turn.
         early.insert(if is_interruption { next } else { number }, event);
         while let Some(event) = early.remove(&next) {
             let Some((block, answer)) = event? else {

@@ -56,11 +56,11 @@ impl InputArguments {
     }
 }
 
-/// Waits for the first bytes of standard input, if that is the first source, and refuses those that
-/// belong to no items. They stay where they are.
+/// Waits for the first bytes of standard input, if that is the first source, and refuses them if
+/// they contain no items. They remain to be read.
 ///
 /// # Errors
-/// Such bytes, or none that can be read.
+/// The bytes contain no items, or cannot be read.
 pub fn await_standard_input(sources: &[Source], framing: Framing) -> Result<(), Error> {
     let Some(source @ Source::StandardInput) = sources.first() else {
         return Ok(());
@@ -149,7 +149,7 @@ impl Source {
         Ok(input)
     }
 
-    /// What is said about it if it is refused.
+    /// The error that reports why it is refused.
     pub fn refused(&self, error: InputError) -> Error {
         let name = self.name();
         match error {

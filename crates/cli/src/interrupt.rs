@@ -12,7 +12,7 @@ use std::{fs, thread};
 const ENDING: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 
 type Act = Box<dyn FnOnce(i32) + Send>;
-/// What to do about the next of them.
+/// What to do at the next of these signals.
 static ACT: Mutex<Option<Act>> = Mutex::new(None);
 
 /// While it lives, its function is called instead of ending the process at the first signal. The
@@ -22,7 +22,7 @@ pub struct OnInterrupt {
     is_in_force: bool,
 }
 
-/// While it lives, signals wait: until that exists which an interruption must put in order.
+/// While it lives, signals wait, until the thing exists that an interruption must put in order.
 pub struct HeldSignals(MutexGuard<'static, Option<Act>>);
 
 /// From now on signals wait.
@@ -33,8 +33,8 @@ pub fn hold_signals() -> HeldSignals {
 }
 
 impl HeldSignals {
-    /// Calls `act` with the signal that asks the process to end, instead of ending it. Within
-    /// another one that is in force, it does nothing: that one sees to an orderly end.
+    /// Calls `act` with the signal that asks the process to end, instead of ending it. If another
+    /// `act` is in force, this one is ignored: the other sees to an orderly end.
     pub fn on_interrupt(mut self, act: impl FnOnce(i32) + Send + 'static) -> OnInterrupt {
         let is_in_force = self.0.is_none();
         self.0.get_or_insert_with(|| Box::new(act));
@@ -60,7 +60,7 @@ fn watch() {
     let ignored = ignored();
     let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
     let signals = ENDING.into_iter().filter(|signal| !is_ignored(*signal));
-    // Without them, the process ends at once.
+    // Without these handlers, a signal ends the process at once.
     let Ok(mut signals) = Signals::new(signals) else {
         return;
     };

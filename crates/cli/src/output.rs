@@ -93,8 +93,8 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins the file `path`, which takes the place of a filter; of another regular file only with
-    /// `replace`, and of none of the `inputs`.
+    /// Begins the file `path`. It may replace a filter, and with `replace` another regular file,
+    /// but none of the `inputs`.
     pub fn create(path: &Path, replace: bool, inputs: &[FileId]) -> Result<Self, Error> {
         let shown = path.display();
         if path.as_os_str() == "-" {

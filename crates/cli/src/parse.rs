@@ -94,7 +94,7 @@ pub fn seed(word: &str) -> Result<Seed, String> {
     seed.ok_or_else(|| "not sixteen hexadecimal digits".into())
 }
 
-/// A whole number, possibly of a unit. A fraction of a unit is rounded to a whole number.
+/// Parses a whole number with an optional unit. A fraction of a unit is rounded.
 fn whole(word: &str, units: &[Unit]) -> Option<u64> {
     let word = word.to_ascii_lowercase();
     let digits = word.trim_end_matches(|last: char| last.is_ascii_alphabetic());

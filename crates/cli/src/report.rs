@@ -26,7 +26,7 @@ pub fn text(reply: &Reply) -> String {
     from_redis_value_ref(reply).unwrap_or_else(|_| format!("{reply:?}"))
 }
 
-/// Lines of names and values; what is part of something is indented.
+/// Formats `report` as lines of names and values; nested values are indented.
 pub fn for_people(report: &Value) -> String {
     let mut lines = String::new();
     write_lines(report, 0, &mut lines);
@@ -76,7 +76,7 @@ fn in_words(value: &Value) -> String {
     }
 }
 
-/// Four digits that count.
+/// Formats `number` with four significant digits; below a million, with all integer digits.
 pub fn rounded(number: f64) -> String {
     // As the shortest text that is this number.
     let shortest = |text: String| text.parse().unwrap_or(number);
@@ -90,7 +90,7 @@ pub fn rounded(number: f64) -> String {
     }
 }
 
-/// Groups of three digits.
+/// Formats `number` in groups of three digits, unless it has at most four.
 pub fn with_spaces(number: impl Display) -> String {
     let digits = number.to_string();
     if digits.len() <= 4 {

@@ -1,5 +1,5 @@
-//! How much the kinds of filters take. What is the module's own comes from its library: the shapes
-//! that it chooses, and tables that are made to be measured.
+//! The memory that each kind of filter takes. The figures of the module's filters come from its
+//! library: the shapes that it chooses, and tables that are made to be measured.
 
 use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
 use splitbloom_filter::filter::{Adding, CountingParameters};
@@ -18,7 +18,7 @@ pub struct Row {
     pub bits: u64,
     /// Bits that an item sets; a table has none.
     pub probes: Option<u32>,
-    /// Bytes that a server allocates once it is full; nothing for what the module does not make.
+    /// Bytes that a server allocates for the full filter; `None` if the module does not make it.
     pub bytes: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ fn parameters(capacity: u64, error_rate: f64, growth: Growth) -> Parameters {
 /// A filter reserved for its items.
 fn blocked(name: &'static str, items: u64, error_rate: f64, growth: Growth) -> Row {
     let parameters = parameters(items, error_rate, growth);
-    // Nothing is refused without a limit.
+    // Without a size limit, no filter is refused.
     let filter = Filter::new(parameters, SizeLimit::Unlimited).ok();
     let Some(bloom) = filter.as_ref().and_then(Filter::bloom) else {
         // It begins with a table.
@@ -62,7 +62,7 @@ fn blocked(name: &'static str, items: u64, error_rate: f64, growth: Growth) -> R
     Row { name, bits: shape.num_bits(), probes: Some(shape.num_hashes), bytes }
 }
 
-/// A filter with a table, which is measured.
+/// The row of a filter with a table; `bytes` measures it, on fewer items if there are many.
 fn table(name: &'static str, items: u64, bytes: impl Fn(u64) -> u64) -> Row {
     let halvings = (items.div_ceil(MEASURED)).next_power_of_two().ilog2();
     let bytes = bytes(items.div_ceil(1 << halvings)) << halvings;
@@ -76,7 +76,7 @@ fn filled(
     add: impl Fn(&mut Filter, u64) -> Result<(), AddError>,
 ) -> u64 {
     let Ok(mut filter) = filter else { return 0 };
-    // Nothing but memory can fail, and what is missing then is not counted.
+    // Only a lack of memory can make this fail; items that are then missing are not counted.
     let _ = (0..items).try_for_each(|n| add(&mut filter, n));
     filter.reserved_bytes()
 }
@@ -105,8 +105,8 @@ fn counting(items: u64, error_rate: f64) -> u64 {
     })
 }
 
-/// A filter that forgets, with items that come evenly: those of one window, and those of the slice
-/// more that it remembers at most.
+/// A filter that forgets, whose items come evenly: it holds the items of one window, and of at most
+/// one more slice.
 pub fn forgetting(items: u64, error_rate: f64, window: Window) -> Row {
     let slices = u64::from(window.slices());
     let remembered = items.saturating_add(items.div_ceil(slices));
@@ -154,8 +154,8 @@ pub fn items_within(memory: u64, error_rate: f64) -> Option<u64> {
     fits(1).then(|| last_that(fits, 1, MAX_CAPACITY + 1, between))
 }
 
-/// The last number that fits, on the way from one that does to one that does not. The search ends
-/// when `between` finds nothing between two of them.
+/// Returns the last number that fits, between `does`, which fits, and `does_not`. The search ends
+/// when `between` finds nothing between the two.
 fn last_that<T: Copy>(
     fits: impl Fn(T) -> bool,
     mut does: T,

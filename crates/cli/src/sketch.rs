@@ -32,8 +32,8 @@ impl Sketch {
         found.map(|(_, sketch)| sketch)
     }
 
-    /// What two copies of a sketch have in common, whichever modules serve them: how much it has
-    /// counted, or its list.
+    /// Returns what must be equal in two copies of a sketch, whichever modules serve them: how much
+    /// it has counted, or its list.
     pub fn contents(self, of: &mut OneKey) -> Result<Value, Error> {
         let number = |reply: Value, field| match number_of(&reply, field) {
             Some(number) => Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX))),
@@ -56,7 +56,7 @@ pub fn copy<'a>(
 ) -> Result<Incoming<'a>, Error> {
     let mut incoming = Incoming::new(to, replace)?;
     incoming.restore(from, bar).map_err(|error| match error {
-        // So a server replies to a type that it does not know, as to a version.
+        // The server's reply to an unknown type, and to an unknown version.
         Error::Refused(text) if text.contains("Bad data format") => Error::Refused(format!(
             "{text} (sketches need libsplitsketch.so on the new server, or RedisBloom)"
         )),

@@ -89,7 +89,7 @@ impl TopologyArguments {
         };
         let mut filter = PartitionedFilter::open(vec![info], topology, keys)?;
         if topology == Topology::OneServer {
-            // One that comes back after a loss may have forgotten what it had: the user decides.
+            // A server that comes back may have lost data: the user decides whether to go on.
             filter.set_patience(Duration::ZERO);
         }
         Ok(filter)
@@ -171,7 +171,7 @@ impl OneKey {
         self.ask(Retry::Yes, |key| cmd(name).arg(key).arg(words).take())
     }
 
-    /// How many items were inserted into it, if the server says so.
+    /// Returns the number of items inserted into the filter, if the server reports it.
     pub fn items(&mut self, family: Family) -> Result<Option<u64>, Error> {
         let key = self.key().to_vec();
         self.items_of(family, &key)
@@ -191,7 +191,7 @@ impl OneKey {
         }
     }
 
-    /// After how many milliseconds it expires, if it does.
+    /// Milliseconds until the key expires; `None` if it does not.
     pub fn milliseconds_to_live(&mut self) -> Result<Option<u64>, Error> {
         match self.ask_for("PTTL", &[])? {
             Value::Int(-2) => Err(no_such_key(self.key())),

@@ -13,7 +13,7 @@ use splitbloom_filter::codec::{encode_chunk, is_chunk, Chunk};
 use splitbloom_filter::{Filter, Kind, StoredType};
 use splitbloom_partition::temporary_key;
 
-/// How long a filter stays whose load has been abandoned, in seconds: an hour.
+/// How many seconds a filter stays after its load has been abandoned: an hour.
 const ABANDONED_SECONDS: u32 = 3_600;
 
 /// Copies a filter to another server, whole but still without its key; the bar counts its bytes. A
@@ -66,14 +66,14 @@ pub struct Outgoing<'a> {
     from: &'a mut OneKey,
     family: Family,
     iterator: i64,
-    /// Whether a chunk of ours came last that does not end a whole filter.
+    /// Whether the last piece was a chunk of ours that does not end the filter.
     is_open: bool,
     /// The key of a shrunk copy in the same slot, which is sent in place of the filter.
     copy: Option<Vec<u8>>,
 }
 
 impl<'a> Outgoing<'a> {
-    /// Begins it.
+    /// Begins the transfer.
     pub fn new(from: &'a mut OneKey, family: Family) -> Self {
         Self { from, family, iterator: 0, is_open: false, copy: None }
     }
@@ -144,8 +144,8 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// Begins it. With `replace` it takes the place of what the key holds, otherwise the key must
-    /// be missing.
+    /// Begins the transfer. With `replace` the filter takes the place of what the key holds;
+    /// otherwise the key must be missing.
     pub fn new(to: &'a mut OneKey, replace: bool) -> Result<Self, Error> {
         let exists = to.ask(Retry::Yes, |key| cmd("EXISTS").arg(key).take())?;
         if exists != Value::Int(0) && !replace {
@@ -181,7 +181,7 @@ impl<'a> Incoming<'a> {
     /// Loads the next piece.
     pub fn load(&mut self, family: Family, iterator: i64, bytes: &[u8]) -> Result<(), Error> {
         let (name, temporary) = (family.command("LOADCHUNK"), &self.temporary);
-        // It would not be due a second time.
+        // Not retried: the same piece would not be due a second time.
         let replies = self.to.transact(Retry::No, |_| {
             let load = cmd(&name).arg(temporary).arg(iterator).arg(bytes).take();
             vec![load, expire(temporary)]
@@ -220,12 +220,12 @@ impl<'a> Incoming<'a> {
         self.to.transact(Retry::No, commands).map(drop)
     }
 
-    /// How many items it has so far.
+    /// How many items have been loaded so far, if the server reports it.
     pub fn items(&mut self, family: Family) -> Result<Option<u64>, Error> {
         self.to.items_of(family, &self.temporary)
     }
 
-    /// Gives it its key, after its last chunk; it expires after this time, if any.
+    /// Gives the filter its key, after its last chunk; it expires after `milliseconds`, if given.
     pub fn finish(mut self, milliseconds: Option<u64>) -> Result<(), Error> {
         let temporary = &self.temporary;
         let rename = if self.replace { "RENAME" } else { "RENAMENX" };

@@ -71,7 +71,7 @@ impl Contents {
     }
 }
 
-/// Why items are probably others than somebody expects.
+/// Why the items are probably not the ones that the user expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// The first item begins with a byte order mark.
@@ -135,15 +135,15 @@ fn begins(first: &[u8], magic: &[u8]) -> bool {
     first.len() >= magic.len() && may_begin(first, magic)
 }
 
-/// Whether these bytes, or these and more, begin as the pattern does.
+/// Whether these bytes, or these followed by more, begin with the pattern.
 fn may_begin(first: &[u8], magic: &[u8]) -> bool {
     let is_frame = |byte: u8| magic[0] != ANY || byte & 0xf0 == 0x50;
     let fits = |(byte, pattern): (&u8, &u8)| *pattern == ANY || byte == pattern;
     first.first().is_none_or(|byte| is_frame(*byte)) && first.iter().zip(magic).all(fits)
 }
 
-/// The first bytes of an input: as many as show what it contains. They do not wait for more once
-/// that is certain, because somebody may be waiting for the answer to the first item.
+/// Returns the first bytes of an input: as many as show what it contains. It does not wait for more
+/// once that is certain, because the user may be waiting for the answer to the first item.
 pub fn first_bytes(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
     while is_uncertain(&first) && crate::read_some(input, FIRST_BYTES, &mut first)? > 0 {}

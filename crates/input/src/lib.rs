@@ -43,7 +43,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// How many of these bytes are whole items, with what ends the last one.
+    /// Returns the length of the whole items in `bytes`, including what ends the last one.
     pub fn whole(self, bytes: &[u8]) -> usize {
         match self {
             Self::Lines | Self::Text => memrchr(b'\n', bytes).map_or(0, |at| at + 1),
@@ -158,7 +158,7 @@ impl Input {
         Ok(Self { is_live, unpacked, doubts, longest: MAX_ITEM_BYTES, rest: Vec::new() })
     }
 
-    /// Why its items are probably others than somebody expects.
+    /// Why its items are probably not the ones that the user expects.
     pub fn doubts(&self) -> &[Doubt] {
         &self.doubts
     }
@@ -183,7 +183,7 @@ impl Input {
     }
 
     /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer;
-    /// of a live input those that have come. Returns false at the end, with an empty block.
+    /// for a live input, those that have come. Returns false at the end, with an empty block.
     ///
     /// # Errors
     /// The input cannot be read or unpacked, has too long an item, or ends within an item of fixed
@@ -211,7 +211,7 @@ impl Input {
             };
             let whole = match framing {
                 Framing::Fixed(_) => framing.whole(block),
-                // What was there has no end of a line: searched again, long ones take their square.
+                // The bytes before contain no line end; searching them again would be quadratic.
                 _ => match framing.whole(&block[before..]) {
                     0 => 0,
                     new => before + new,

@@ -33,7 +33,7 @@ pub fn unpack(mut raw: impl Read + Send + 'static) -> io::Result<Unpacked> {
     Ok(Unpacked { first, rest })
 }
 
-/// What is wrong with packed data that a decoder refuses, unless it could not be read at all.
+/// The error for packed data that a decoder refuses, or the system's own if reading failed.
 fn damaged(packing: &str, error: &(dyn Error + 'static)) -> io::Error {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -35,7 +35,7 @@ impl NewFile {
         let folder = folder_of(path);
         let (file, temporary) = match unnamed(folder) {
             Ok(file) => (file, None),
-            // Whatever the reason: if the folder cannot be written, this says so.
+            // For any reason: if the folder cannot be written, this attempt reports that.
             Err(_) => {
                 let (file, temporary) = temporary_name().tempfile_in(folder)?.into_parts();
                 (file, Some(temporary))
@@ -50,7 +50,7 @@ impl NewFile {
         &self.path
     }
 
-    /// The name that it has meanwhile, if any: to be removed if the process ends here.
+    /// Its temporary name, if it has one: to be removed if the process ends here.
     pub fn temporary(&self) -> Option<&Path> {
         self.temporary.as_deref()
     }
@@ -65,7 +65,7 @@ impl NewFile {
         file.sync_all()?;
         let len = file.metadata()?.len();
         let folder = folder_of(&self.path);
-        // No call of the system gives a file without a name the one of another file.
+        // No system call can give an unnamed file the name of an existing file.
         let temporary = match self.temporary {
             Some(temporary) => temporary,
             None => temporary_name().make_in(folder, |path| link(&file, path))?.into_temp_path(),
@@ -75,7 +75,7 @@ impl NewFile {
             false => temporary.persist_noclobber(&self.path),
         };
         named.map_err(|failure| failure.error)?;
-        // Some file systems cannot do that.
+        // Some file systems cannot sync a folder.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
         Ok(len)
     }

@@ -1,5 +1,5 @@
-//! Owners of a shared value on three threads: loom runs the program once for each order of up to
-//! three preemptions, and for each in which the memory model lets one see what another wrote.
+//! Owners of a shared value on three threads: loom runs the program for each order of the threads
+//! with up to three preemptions, and for each value that the memory model lets a thread read.
 
 mod atomic;
 #[allow(dead_code, reason = "the size of an allocation")]
@@ -13,7 +13,7 @@ use loom::thread;
 use shared::Shared;
 use std::panic::catch_unwind;
 
-/// A value of which loom notices a read during a write, and that it is never dropped.
+/// A value of which loom detects a read during a write, and a missing drop.
 struct Value {
     number: UnsafeCell<u64>,
     _dropped: Arc<()>,
@@ -39,8 +39,8 @@ impl Drop for Value {
     }
 }
 
-/// Reads the value as two owners. A sole owner writes to it then, as a filter does once its copy is
-/// gone; the last one frees it.
+/// Reads the value as two owners. If it is then the sole owner, it writes to it, as a filter does
+/// once its copy is gone; the last one frees it.
 fn own(owner: Shared<Value>) {
     let second = owner.clone();
     second.read();
@@ -53,7 +53,7 @@ fn own(owner: Shared<Value>) {
 
 fn all_orders() {
     let mut orders = loom::model::Builder::new();
-    // How often threads are interrupted in one order, at most. Races need few.
+    // The most preemptions in one order. Races need few.
     orders.preemption_bound = Some(3);
     orders.check(|| {
         let value = Value { number: UnsafeCell::new(0), _dropped: Arc::new(()) };

@@ -28,9 +28,9 @@ fn a_bit_that_changes_while_a_slot_moves_denies_nothing_without_a_word() {
     }
 }
 
-/// A source that sends commands (Valkey): the target takes no slot of which it refuses a command.
-/// What it does not refuse, of RedisBloom's and valkey-bloom's that has no checksum, denies almost
-/// nothing.
+/// A source that sends commands (Valkey): the target does not take a slot if it refuses one of its
+/// commands. Damaged values of RedisBloom and valkey-bloom, which have no checksum, may be
+/// accepted, but cause almost no false negatives.
 fn damage_commands(source: &Node, target: &Node, server: &Server) {
     let kinds = kinds();
     let slot = slot_of(b"{m}");

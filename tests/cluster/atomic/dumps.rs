@@ -10,12 +10,12 @@ use splitbloom_partition::slot_of;
 /// The first bytes of a filter's first chunk, which the server's compression leaves as they are:
 /// the magic, the version and a byte of the start. The magic alone also comes by chance.
 const CHUNK: &[u8] = b"SBF\x01\0";
-/// Of a filter with a few items, in a dump or in a chunk, this many follow them at least.
+/// At least this many bytes follow them, in a dump or chunk of a filter with a few items.
 const DAMAGED_BYTES: usize = 200;
 
 const ITEMS: u64 = 50;
 
-/// Ours, and what was read from RedisBloom and valkey-bloom.
+/// Our kinds of filters, and those read from RedisBloom and valkey-bloom.
 const KINDS: usize = 4 + 5;
 
 /// Creates a filter of each kind, with some items.

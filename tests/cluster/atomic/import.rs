@@ -35,7 +35,7 @@ impl Import {
         let _ = self.db.try_send(command);
     }
 
-    /// Ends the snapshot. Whether the target has executed all of it; else it has hung up.
+    /// Ends the snapshot. Returns whether the target has executed all of it; if not, it hung up.
     pub fn is_executed(&mut self) -> bool {
         self.say("SNAPSHOT-EOF");
         self.hears("REQUEST-PAUSE")

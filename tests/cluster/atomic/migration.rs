@@ -39,8 +39,8 @@ impl AtomicMove {
     pub fn begin(slot: u16, source: &Node, target: &Node) -> AtomicMove {
         let mut from = source.connect();
         let director = director(&mut from).expect("the server supports it");
-        // How long the source holds writes back, before it gives up: on a busy machine the few
-        // seconds of the defaults may pass.
+        // How long the source holds writes back before it gives up: on a busy machine, the default
+        // of a few seconds may be too short.
         from.run(match director {
             Director::Source => "CONFIG SET cluster-manual-failover-timeout 60000",
             Director::Target => "CONFIG SET cluster-slot-migration-write-pause-timeout 60000",

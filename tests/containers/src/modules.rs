@@ -38,7 +38,7 @@ fn the_image_of_the_modules_has_two_files_and_at_most_10_megabytes() {
     let _turn = take_turns();
     let size = docker(&["image", "inspect", "--format", "{{.Size}}", "splitbloom-modules"]);
     assert!(size.parse::<u64>().expect("a number") <= 10_000_000, "{size}");
-    // Copied, because it has no program that could list them.
+    // Listed in an image that copies the files: the image itself has no program to list them.
     let copied = server_with_modules();
     let list = "cd /usr/lib/splitbloom && find . -mindepth 1 -printf '%m %y %p\n' | sort";
     let files = docker(&["run", "--rm", &copied.name, "sh", "-c", list]);

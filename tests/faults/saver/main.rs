@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// With the server's own, as many as the module has buffers for.
+/// With the server's own thread, as many as the module has buffers for.
 const THREADS: usize = 3;
 
 static IS_OVER: AtomicBool = AtomicBool::new(false);

@@ -43,7 +43,7 @@ struct Filter {
     key: &'static str,
     renews: bool,
     items: Vec<Option<Added>>,
-    /// Lookups of what is to be forgotten, and those that found it.
+    /// Lookups of items that must be forgotten, and how many found the item.
     gone: u64,
     found: u64,
 }
@@ -165,7 +165,7 @@ impl Model for Filter {
         self.look_up(server, random);
     }
 
-    /// At most five standard deviations above the error rate.
+    /// False positives are at most five standard deviations above the error rate.
     fn check_in_the_end(&self, rounds: u64) {
         let Filter { key, gone, found, .. } = *self;
         let expected = gone as f64 / 1000.0;

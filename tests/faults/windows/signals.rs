@@ -1,5 +1,5 @@
-//! The end of a slice changes replies although nobody has written: caches are told, and watching
-//! transactions fail.
+//! The end of a slice changes replies although nobody has written: caches are invalidated, and
+//! watching transactions fail.
 
 use super::{forgotten, replica_of, server_with, Clocked, SECOND};
 use splitbloom_harness::{eventually, Connection};
@@ -38,7 +38,7 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// After so long nothing counts that came now.
+/// After this time, no item that was added now counts any more.
 const ALL_SLICES: u64 = 901 * SECOND;
 
 impl Kind {
@@ -56,7 +56,7 @@ fn invalidated(key: &str) -> String {
     format!("[$invalidate, [${key}]]")
 }
 
-/// What a cache is told next, in order.
+/// The next pushes that a cache receives, sorted.
 fn pushes<const N: usize>(cache: &mut Connection) -> [String; N] {
     let mut pushes = [(); N].map(|()| cache.receive().to_string());
     pushes.sort();

@@ -111,7 +111,7 @@ fn all_its_keys_are_declared() {
         db.ask("COMMAND GETKEYSANDFLAGS BF.MERGE to 1 one"),
         "[[$to, [+RW, +insert]], [$one, [+RO, +access]]]"
     );
-    // A number that is not that of the keys, as for the server's own commands.
+    // A wrong number of keys, which is refused as by the server's own commands.
     for number in ["3", "0", "-1", "x", "02", "9223372036854775807"] {
         for command in ["BF.MERGE", "ZUNIONSTORE"] {
             let keys = db.ask(&format!("COMMAND GETKEYS {command} to {number} one other"));

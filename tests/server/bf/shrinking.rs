@@ -60,8 +60,8 @@ fn what_is_added_while_a_large_filter_shrinks_is_in_it() {
         assert!((wanted..wanted + wanted / 10).contains(&capacity), "{capacity}");
         assert_eq!(db.ask("BF.INFO k CAPACITY"), format!("[:{capacity}]"));
         assert_eq!(missing_items(&mut db, "k", 0..next), 0);
-        // The same at once, in a transaction. What came after the shrink is in one of two
-        // sub-bitmaps of k where it is in both of the twin, if the sizes do not divide each other.
+        // The same at once, in a transaction. If the sizes do not divide each other, what came
+        // after the shrink is in one of two sub-bitmaps of k, but in both of the twin.
         add_items(&mut db, "twin", ITEMS..next);
         db.run("MULTI");
         db.run(&format!("BF.SHRINK twin CAPACITY {wanted}"));
@@ -87,19 +87,19 @@ fn a_batch_of_any_size_may_come_while_a_large_filter_shrinks() {
     assert_eq!(missing_items(&mut db, "k", 0..next), 0);
 }
 
-/// What comes while `k` is shrunk, how the reply to that begins then, and whether the filter stays.
+/// Commands during a shrink of `k`, how its reply begins then, and whether the filter stays.
 const INTERRUPTIONS: [(&str, &[&str], bool); 6] = [
     ("DEL k", &[CHANGED, GONE], false),
     ("RENAME k renamed", &[CHANGED, GONE], false),
     ("BF.CLEAR k", &[CHANGED], false),
     ("BF.MERGE k 1 other", &[CHANGED], false),
     ("ACL SETUSER default -bf.shrink", &[NO_PERMISSION], true),
-    // Nobody is there, so the data stays.
+    // There is no such primary, so the data stays.
     ("REPLICAOF 127.0.0.1 1", &["-UNBLOCKED"], true),
 ];
 
-/// Each command is sent until it comes before the end. It does at once, unless the machine stands
-/// still.
+/// Each command is repeated until it arrives before the shrink ends. The first one does, unless the
+/// machine stands still.
 #[test]
 fn a_shrink_that_is_interrupted_ends_with_an_error_and_changes_nothing() {
     let (server, mut db) = Server::start().with_client();

@@ -9,8 +9,8 @@ const KEYS: u64 = 8;
 /// Few enough for each to be added several times.
 const ITEMS: u64 = 5000;
 
-/// So low an error rate that no two items are taken for one: 10^7 commands, which look up some 10^7
-/// items, find one wrongly once in 10^5 runs.
+/// An error rate without false positives: 10^7 commands, which look up some 10^7 items, find one
+/// wrongly once in 10^5 runs.
 const CREATION: &str = "ERROR 0.000000000001";
 
 /// A command with the reply that it must get.

@@ -2,7 +2,7 @@
 
 use splitbloom_harness::Server;
 
-/// All but counts, and the replies of INSERTNX, are booleans in RESP3.
+/// All replies except counts and those of INSERTNX are booleans in RESP3.
 #[test]
 fn copies_are_added_counted_and_deleted() {
     Server::start().converse(&[

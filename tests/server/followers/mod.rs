@@ -200,7 +200,7 @@ fn a_server_holds_one_question_about_all_partitions() {
     }
 }
 
-/// Each round would fetch all that are there, for nothing.
+/// Each round would fetch all existing partitions, for nothing.
 #[test]
 fn no_partition_is_fetched_while_one_is_missing() {
     let (server, mut db) = Server::start().with_client();
@@ -246,8 +246,8 @@ fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
     }
 }
 
-/// By the time that the last partition has come, the server would have forgotten what the follower
-/// has of the first.
+/// Otherwise the server would have dropped the journal of the first partition by the time that the
+/// last one has come.
 #[test]
 fn partitions_are_followed_however_long_it_takes_to_fetch_them_all() {
     let (server, mut db) = Server::configured(&["bf.journal-idle-time 1"]).with_client();

@@ -9,10 +9,10 @@ use std::cell::Cell;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Commands of a test unless it is told another number.
+/// Commands of a test, unless [`trials`] says otherwise.
 const FEW: u64 = 3_000;
 
-/// With this error rate the server finds many by chance.
+/// At this error rate the server has many false positives.
 const SHAPE: &str = "0.1 500 EXPANSION 1";
 
 /// Checks the copy that a follower has, if it has one. Returns whether it does.
@@ -36,7 +36,7 @@ fn a_copy_denies_nothing_that_was_acknowledged_before_it_was_current() {
     let (server, mut db) = Server::configured(&["bf.max-followed-items 2000"]).with_client();
     let link = Link::to(server.port());
     let mut random = Random::seeded(5);
-    // One through a line that is cut, and one that is dropped and begun again.
+    // Also followers through a link that is cut, and some that are dropped and begun again.
     let steady = KEYS.map(|key| (key, following(server.port(), key)));
     let cut = KEYS.map(|key| (key, following(link.port(), key)));
     let mut fresh = KEYS.map(|key| (key, following(server.port(), key)));

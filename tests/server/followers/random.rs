@@ -44,8 +44,8 @@ impl Model {
         }
     }
 
-    /// One random command: of `calm` commands some twenty do not add. The filters have this shape,
-    /// and one seed, so that they may be merged.
+    /// Runs one random command: of `calm` commands, some twenty are not adds. The filters have this
+    /// shape, and one seed, so that they may be merged.
     pub fn step(&mut self, db: &mut Connection, random: &mut Random, shape: &str, calm: u64) {
         let (key, other) = (*random.pick(&KEYS), *random.pick(&KEYS));
         let items = self.filters.get(key).cloned();

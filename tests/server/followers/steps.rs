@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// A follower of `f` whose commands are counted, but for those of the connection: `before` gets the
-/// number of each. It reaches the server by the link.
+/// A follower of `f` that reaches the server by the link. `before` is called with the number of
+/// each of its commands, except those of the connection.
 fn following(server: &Server, mut before: impl FnMut(usize) + Send + 'static) -> (Link, Follower) {
     const NAME: &[u8] = b"\r\nBF.";
     let mut commands = 0;

@@ -37,9 +37,9 @@ fn each_of_very_many_mutated_payloads_is_refused_or_works() {
     });
 }
 
-/// Tries very many on a server of their own. `attempt` gets the number of each, with which it takes
-/// the samples in turn, and says whether it was accepted; it leaves no key. Module and server end
-/// with the memory that they began with.
+/// Tries very many payloads on a server of their own. `attempt` gets the number of each, with which
+/// it takes the samples in turn, and returns whether it was accepted; it leaves no key. Module and
+/// server end with the memory that they began with.
 pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, usize) -> bool) {
     let count = wanted(samples);
     // The server would keep a histogram of the times of each command that is run later.

@@ -94,7 +94,7 @@ fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
     wait_until_swept(&mut db, &["stays"], ITEMS);
     db.run("FLUSHALL ASYNC");
     eventually("all memory is back", || db.bytes_held() <= held + 1000);
-    // Those that come later have their turn.
+    // Filters that are filled later are swept, too.
     fill(&mut db, &["later"]);
     wait_until_swept(&mut db, &["later"], ITEMS);
 }

@@ -1,5 +1,5 @@
-//! Filters that forget: `BF.RESERVE … WINDOW`. Here time is told (`AT`) or real; tests/faults sets
-//! the clock.
+//! Filters that forget: `BF.RESERVE … WINDOW`. Here times are given (`AT`) or real; tests/faults
+//! sets the clock.
 
 mod effects;
 mod forgetting;

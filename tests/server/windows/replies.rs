@@ -42,7 +42,7 @@ fn the_long_form_has_the_window_after_the_fields_of_every_filter() {
     let server = Server::strict(&[]);
     for mut db in [server.connect(), server.connect_resp3()] {
         db.run("DEL w plain");
-        // Of such slices none ends between two commands.
+        // No slice of this length ends between two commands.
         db.run("BF.INSERT w WINDOW 300000000 SLICES 4 ITEMS a b");
         db.run("BF.INSERT plain ITEMS a b");
         let long = db.run("BF.INFO w FULL");

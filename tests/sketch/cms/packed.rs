@@ -69,7 +69,7 @@ fn a_command_touches_at_most_four_million_counters() {
         assert!(matches!(db.call(many), Reply::Error(text) if text == error), "{head}");
     }
     assert_eq!(db.digest_of_everything(), digest);
-    // As many as that are counted.
+    // Half as many counters are within the limit.
     let last = vec![b'\n'; (1 << 22) / 1024 / 2];
     assert_eq!(call(&mut db, "CMS.PACKINCR deep LINES", &last).bytes().len(), 4 * last.len());
 }

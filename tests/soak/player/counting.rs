@@ -29,7 +29,7 @@ impl Player {
         Ok(())
     }
 
-    /// Adds new items; those that are taken for others, or find the filter full, are not added.
+    /// Adds new items; false positives, and items that find the filter full, are not added.
     pub(super) fn add_counting(&mut self, key: &str) -> Played {
         let sample = self.model.keys[key].sample(&mut self.random, COPIED);
         if !sample.is_empty() && self.random.percent(20) {

@@ -1,4 +1,4 @@
-//! `splitbloom compare`: asks two servers for the same items.
+//! `splitbloom compare`: looks up the same items on two servers.
 
 use super::check::write_item;
 use crate::connect::{ServerArguments, TlsArguments};
@@ -93,8 +93,8 @@ impl Arguments {
     }
 }
 
-/// Looks all items up on both sides, and gives `observe` those that only one of them has, with
-/// whether that is the first.
+/// Looks up all items on both sides. Calls `observe` with the items that only one side has, each
+/// with whether that is the first side.
 pub fn tally(
     reading: Reading,
     (first, second): (Side, Side),

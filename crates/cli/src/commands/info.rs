@@ -56,7 +56,7 @@ impl Arguments {
         let kind = key.existing_kind()?;
         let name = Family::from(kind).command("INFO");
         let reply = match key.ask_for(&name, &["FULL"]) {
-            // Only splitbloom knows the word. Any other refusal comes again.
+            // Only splitbloom knows FULL. Any other refusal recurs at the next command.
             Err(Error::Refused(_)) => {
                 let reply = key.ask_for(&name, &[])?;
                 eprintln!("splitbloom: note: the server has {}: {WAY}", other_module(kind));

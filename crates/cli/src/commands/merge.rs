@@ -36,7 +36,7 @@ impl Arguments {
             self.files.split_first().ok_or_else(|| Error::Usage("no files".into()))?;
         let mut union = lasting(first)?;
         let promise = if self.force { Promise::Waived } else { Promise::Kept };
-        // One at a time: memory for two.
+        // One at a time, so that at most two filters are in memory.
         for path in others {
             let mut other = lasting(path)?;
             if let Some(difference) = union.difference(&[&other]) {
@@ -58,7 +58,7 @@ impl Arguments {
     }
 }
 
-/// A filter that keeps what it has; others have no union.
+/// Loads a filter that may be united with others; another kind is an error.
 fn lasting(path: &Path) -> Result<Filter, Error> {
     match load(path)? {
         filter if filter.may_be_united() => Ok(filter),

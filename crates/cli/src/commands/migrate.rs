@@ -66,9 +66,9 @@ enum Kind {
 /// What became of a key.
 enum Fate {
     Copied,
-    /// It is there, with as many items.
+    /// It is on the second server already, with as many items.
     Equal,
-    /// It is not, or not as it was; why.
+    /// It was not copied, is missing or differs; the reason.
     Not(String),
 }
 
@@ -208,7 +208,7 @@ struct Servers<'a> {
 }
 
 impl Servers<'_> {
-    /// Copies or checks every key of a type, and says what became of those that are not there.
+    /// Copies or checks every key of a type, and prints the reason for each [`Fate::Not`].
     fn migrate(&mut self, name: &str, kind: Kind, tallies: &mut Tallies) -> Result<(), Error> {
         let mut cursor = b"0".to_vec();
         loop {
@@ -230,10 +230,10 @@ impl Servers<'_> {
         }
     }
 
-    /// Some keys of a type on the first server, and where the others begin.
+    /// Returns the cursor of the next keys, and some keys of a type on the first server.
     ///
-    /// A server that does not know the type has no such key. Redis replies with none; Valkey 8.1
-    /// and later with an error.
+    /// A server that does not know the type has no such key. Redis then returns no keys; Valkey 8.1
+    /// and later return an error.
     fn scan(&mut self, name: &str, cursor: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>), Error> {
         let pattern = self.arguments.pattern.as_ref();
         let reply = self.from.ask(Retry::Yes, |_| {
@@ -253,7 +253,7 @@ impl Servers<'_> {
         }
     }
 
-    /// Copies or checks a key. Only what concerns all of them is an error.
+    /// Copies or checks a key. Returns only errors that concern all keys.
     fn one(&mut self, key: &[u8], kind: Kind) -> Result<Fate, Error> {
         self.from.turn_to(key);
         self.to.turn_to(key);

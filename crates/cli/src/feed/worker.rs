@@ -21,10 +21,10 @@ pub fn among_threads<C>(connections: Vec<C>) -> Vec<Vec<C>> {
     each
 }
 
-/// Sends the next block on whichever of its connections is idle, and receives what was sent first
-/// when none is or no block has been read yet.
+/// Sends the next block on a connection that is idle. If none is idle or no block has been read
+/// yet, receives the answer to the block that was sent first.
 pub struct Worker<F, T> {
-    /// Those that have been read, for all workers.
+    /// The blocks that have been read, shared by all workers.
     pub blocks: Arc<Mutex<Receiver<(u64, Block)>>>,
     pub events: Sender<(u64, Event<T>)>,
     pub send: F,
@@ -59,8 +59,8 @@ impl<F, T> Worker<F, T> {
         }
     }
 
-    /// The next block. If it may wait, `None` says that there are no more; otherwise, that none is
-    /// at hand, because it has not been read or another worker is taking it.
+    /// Returns the next block. With `may_wait`, `None` means that there are no more; without, that
+    /// none is available, because it has not been read or another worker is taking it.
     fn next(&self, may_wait: bool) -> Option<(u64, Block)> {
         match may_wait {
             // A panic of another thread ends the process anyway.

@@ -23,7 +23,7 @@ impl Waiting {
         waiting
     }
 
-    /// On a connection of its own, from now on.
+    /// Waits for news from now on, on a connection of its own.
     fn for_news(server: &Server) -> Waiting {
         let now = position(&mut server.connect(), "f");
         Waiting::since(server, server.connect(), &now)
@@ -45,7 +45,7 @@ fn blocked(server: &Server) -> i64 {
     server.connect().info_number("clients", "blocked_clients")
 }
 
-/// Servers that wake those who wait for a deleted key.
+/// Whether the server wakes clients that wait for a key when it is deleted.
 fn wakes_of_deletions(server: &Server) -> bool {
     server.dialect() >= Dialect::Redis { major: 7, minor: 2 }
 }
@@ -180,7 +180,7 @@ fn in_transactions_and_scripts_nobody_waits() {
 }
 
 /// What happens to the key `f`, beside a filter `g` with the same parameters; and the error that
-/// those who wait get, where the server wakes them, or none if they must fetch the filter.
+/// waiting clients get if the server wakes them, or `None` if they must fetch the filter.
 const ENDS: [(&str, Option<&str>); 12] = [
     ("DEL f", Some(GONE)),
     ("UNLINK f", Some(GONE)),

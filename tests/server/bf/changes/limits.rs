@@ -52,7 +52,7 @@ fn a_follower_too_far_behind_must_fetch() {
         assert_eq!(changes(&mut db, &format!("f {begin}")).1, None);
         assert_eq!(db.info_number("bf", "bf_journal_bytes"), pieces as i64 * PIECE_BYTES);
     }
-    // More in one command than a journal may have.
+    // More items in one command than a journal may have.
     let before = position(&mut db, "f");
     add_items(&mut db, "f", 10_000..11_000);
     assert_eq!(changes(&mut db, &format!("f {before}")).1, None);
@@ -75,7 +75,7 @@ fn all_journals_together_stay_within_their_limit() {
     let refused = "-ERR the journals of followed filters would exceed bf.max-journal-bytes";
     assert_eq!(db.ask("BF.CHANGES c 0"), refused);
     assert_eq!(db.ask("BF.CHANGES c 0 BLOCK 0"), refused);
-    // Those that are there go on, in what they have.
+    // The existing journals go on, within the pieces that they have.
     for first in [1000, 2000, 3000] {
         add_items(&mut db, "a", first..first + 400);
         add_items(&mut db, "b", first..first + 400);

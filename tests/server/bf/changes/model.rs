@@ -6,7 +6,7 @@ use splitbloom_harness::follower::Follower;
 use splitbloom_harness::{add_items, item, layers, load_chunks, trials, Random, Server};
 use std::thread;
 
-/// What a test sends unless it is told another number.
+/// Commands of a test, unless [`trials`] says otherwise.
 const FEW: u64 = 4_000;
 
 /// Follows filters of one shape through random commands.
@@ -53,7 +53,7 @@ fn an_up_to_date_follower_denies_nothing() {
         ("0.001 3000 EXPANSION 1", &[]),
         ("0.001 10 EXPANSION 1", &[]),
         ("0.001 10 EXPANSION 1", &narrow),
-        // Every tenth or fourth item is found by chance, and not in the journal.
+        // Every tenth or fourth item is a false positive, and not in the journal.
         ("0.1 1000 EXPANSION 1", &[]),
         ("0.25 300 EXPANSION 1", &narrow[..1]),
     ];

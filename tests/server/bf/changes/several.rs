@@ -37,7 +37,7 @@ fn the_reply_names_the_places_of_the_filters_with_news() {
             db.run(&format!("BF.ADD {key} second"));
             assert_eq!(ask(&mut db), places);
         }
-        // What each has to say is for a question of its own.
+        // What is new in each filter takes a request of its own.
         assert_eq!(changes(&mut db, &format!("c {c}")).1.expect("news").len(), 1);
         let d = position(&mut db, "d");
         assert_eq!(db.ask(&format!("BF.CHANGES b {b} ALSO {d}")), "[]");
@@ -72,7 +72,7 @@ fn whatever_happens_to_one_of_the_filters_wakes_the_client() {
     }
 }
 
-/// It has no right to read the other filters, and learns only that they change.
+/// The client has no right to read the other filters, and learns only that they change.
 #[test]
 fn it_is_a_question_about_its_own_key() {
     let (server, mut db) = Server::start().with_client();
@@ -90,7 +90,7 @@ fn it_is_a_question_about_its_own_key() {
     assert!(client.receive().to_string().starts_with("-NOPERM"));
 }
 
-/// Each of the filters is asked for, so none of their journals is idle.
+/// The request names each of the filters, so none of their journals is idle.
 #[test]
 fn a_client_that_waits_keeps_the_journals_of_all_its_filters() {
     let (server, mut db) = Server::start().with_client();

@@ -53,9 +53,9 @@ impl CreationArguments {
         [("Window", self.window.map(u64::from)), ("Slices", slices)]
     }
 
-    /// Creates the filter, or warns if it exists with other parameters. Without any, the first item
-    /// creates it; but not each partition has an item, and each must exist. Returns whether it
-    /// exists then.
+    /// Creates the filter, or warns if it exists with other parameters. If none are given, the
+    /// first item creates it; but each partition must exist, even one without an item. Returns
+    /// whether the filter exists afterwards.
     pub fn apply(
         &self,
         filter: &mut PartitionedFilter,
@@ -157,7 +157,7 @@ impl CreationArguments {
     }
 }
 
-/// Whether items may leave the filter by themselves.
+/// Whether the filter has a window, so that items leave it by themselves.
 pub fn forgets(filter: &mut PartitionedFilter) -> Result<bool, Error> {
     let partitions = info(filter, Family::Bloom)?;
     Ok(partitions.iter().any(|info| number_of(info, "Window").is_some()))
