@@ -127,7 +127,7 @@ impl Arguments {
         Checkpoint::new(path, filter, &reading.sources, reading.framing).map(Some)
     }
 
-    /// Whether the filter still has what was loaded before. A server that has started again without
+    /// Checks that the filter still has what was loaded before. A server that restarted without
     /// its latest data has fewer items, unless the filter forgets.
     fn has_kept(
         &self,

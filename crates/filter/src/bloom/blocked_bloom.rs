@@ -61,7 +61,7 @@ impl Header {
         let capacity = reader.u64()?;
         within("capacity", (1..=MAX_CAPACITY).contains(&capacity))?;
         let error_rate = reader.f64()?;
-        // It is 0 where the rate of a ten-thousandth sub-filter underflows.
+        // It is 0 if it is too small for a double.
         let is_rate = (0.0..1.0).contains(&error_rate);
         within("error rate of a sub-filter", is_rate)?;
         let (guard_limit, items) = (reader.u64()?, reader.u64()?);
