@@ -250,10 +250,9 @@ fn writes_are_acknowledged_once_the_replicas_have_them() {
 #[test]
 fn a_server_without_a_cluster_acknowledges_once_its_replica_has_caught_up() {
     let primary = Server::start();
-    let url = format!("redis://127.0.0.1:{}", primary.port());
-    let partitions = Partitions::new(1).expect("a power of two");
-    let users = PartitionedFilter::connect(&[url], "users", partitions);
-    let mut users = users.expect("a server");
+    let url = [format!("redis://127.0.0.1:{}", primary.port())];
+    let one = Partitions::new(1).expect("a power of two");
+    let mut users = PartitionedFilter::connect(&url, "users", one).expect("a server");
     users.reserve(0.01, 1000, Growth::Times(2)).expect("a new filter");
     assert_eq!(users.wait(1, SOON), Acknowledged::No, "there is no replica");
     let _replica = primary.replica(&[]);

@@ -8,10 +8,11 @@ fn call(db: &mut Connection, head: &str, items: &[u8]) -> Reply {
     db.call(words(head).into_iter().chain([items.to_vec()]))
 }
 
-/// Items of four bytes, some of which come often.
+/// Items of four bytes that are no text; some come often.
 fn random_items(random: &mut Random, number: usize) -> Vec<Vec<u8>> {
-    let mut item = || format!("{:04}", random.below(40) * random.below(40)).into_bytes();
-    (0..number).map(|_| item()).collect()
+    let mut item = || (random.below(40) * random.below(40)) as u16;
+    let items = (0..number).map(|_| item());
+    items.map(|item| vec![0, 0x80 | (item >> 7) as u8, 0x80 | item as u8, 0]).collect()
 }
 
 #[test]

@@ -65,31 +65,19 @@ fn get_after(refusal: &str, retry: Retry, later: &[&str]) -> String {
 }
 
 #[test]
-fn a_command_that_finds_no_key_after_asking_goes_to_the_owner_of_its_slot_again() {
-    for nothing in [NOT_FOUND, "$-1\r\n", ":0\r\n", "+none\r\n"] {
-        let reply = get_after(nothing, Retry::Yes, &["+here again\r\n"]);
-        assert!(reply.contains("here again"), "{nothing}: {reply}");
-    }
-}
-
-#[test]
 fn a_refusal_after_asking_is_the_reply_if_it_is_repeated() {
     let reply = get_after(NOT_FOUND, Retry::Yes, &["ASK", "ASK"]);
     assert!(reply.contains("not found"), "{reply}");
 }
 
 #[test]
-fn a_command_that_must_not_run_twice_is_sent_again_only_if_it_was_refused() {
-    let reply = get_after(NOT_FOUND, Retry::No, &["+here again\r\n"]);
-    assert!(reply.contains("here again"), "{reply}");
-    let reply = get_after(":0\r\n", Retry::No, &[]);
-    assert!(reply.contains("int(0)"), "{reply}");
-}
-
-#[test]
-fn a_command_of_which_some_items_were_refused_is_not_sent_again() {
-    for retry in [Retry::No, Retry::Yes] {
-        let reply = get_after("*2\r\n-ERR full\r\n:1\r\n", retry, &[]);
-        assert!(reply.contains("int(1)"), "{reply}");
+fn a_command_that_found_no_key_after_asking_goes_to_the_owner_again_if_it_may_run_twice() {
+    let nothing = ["$-1\r\n", ":0\r\n", "+none\r\n"].map(|reply| (reply, [true, false]));
+    let partly = ("*2\r\n-ERR full\r\n:1\r\n", [false; 2]);
+    for (reply, goes) in nothing.into_iter().chain([(NOT_FOUND, [true; 2]), partly]) {
+        for (retry, goes) in [Retry::Yes, Retry::No].into_iter().zip(goes) {
+            let last = get_after(reply, retry, &["+here again\r\n"]);
+            assert_eq!(last.contains("here again"), goes, "{reply:?}, {retry:?}: {last}");
+        }
     }
 }
