@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::data_type::{CopyTarget, RdbSource};
+use super::ration;
 use std::marker::PhantomData;
 use std::thread::Builder;
 
@@ -45,7 +46,10 @@ const STACK: usize = 256 << 10;
 /// Frees `value` on a new thread called `name`, or on this one if the system has none. Cost: some
 /// 30 µs.
 pub fn free_in_background<T: Send + 'static>(name: &str, value: T) {
-    let thread = Builder::new().name(name.into()).stack_size(STACK);
-    // Without a thread the closure is dropped, and the value with it.
-    let _ = thread.spawn(move || drop(value));
+    // A thread allocates infallibly: refused memory would end the server.
+    ration::suspended(|| {
+        let thread = Builder::new().name(name.into()).stack_size(STACK);
+        // Without a thread the closure is dropped, and the value with it.
+        let _ = thread.spawn(move || drop(value));
+    });
 }
