@@ -249,8 +249,8 @@ impl<M: Model> Subject<M> {
         Some(original)
     }
 
-    /// Saves the filter and loads what was saved, in short chunks; if the first attempt has no
-    /// memory, in a second one.
+    /// Saves the filter in short chunks and loads them; tries again if `refused_from` made the
+    /// first attempt fail for lack of memory.
     fn save_and_load(&mut self, refused_from: Option<u16>) {
         let mut to: Option<Filter> = None;
         for bytes in chain_of(&self.filter).in_chunks_of(1) {

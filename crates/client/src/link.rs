@@ -185,9 +185,10 @@ impl Link {
         replies.resize_with(requests.len(), || None);
         let mut round = first;
         let (mut redirects, mut doubts) = (0, 0);
-        let mut last_failure = None;
+        // The last one of any round: at the deadline it says more than a redirect.
+        let mut failure = None;
         loop {
-            let (mut failure, mut doubt) = (None, 0);
+            let (mut has_failed, mut has_doubt) = (false, false);
             let mut open = Vec::new();
             for (index, meaning) in self.receive_round(round) {
                 match meaning {
@@ -197,7 +198,7 @@ impl Link {
                             && (retry == Retry::Yes
                                 || is_refused(&reply, requests[index].replies)) =>
                     {
-                        doubt = 1;
+                        has_doubt = true;
                         open.push((index, Next::Owner));
                     }
                     Meaning::Doubtful(reply) => replies[index] = Some(reply),
@@ -206,7 +207,7 @@ impl Link {
                         replies[index] = Some(Err(Error::Unreachable(error)));
                     }
                     Meaning::Lost(error) | Meaning::Later(error) => {
-                        failure = Some(error);
+                        (has_failed, failure) = (true, Some(error));
                         open.push((index, Next::Owner));
                     }
                 }
@@ -214,17 +215,15 @@ impl Link {
             if open.is_empty() {
                 break;
             }
-            let has_failed = failure.is_some();
-            last_failure = failure.or(last_failure);
             if Instant::now() >= deadline {
                 let error =
-                    last_failure.unwrap_or_else(|| self::failure("redirected from node to node"));
+                    failure.unwrap_or_else(|| self::failure("redirected from node to node"));
                 for (index, _) in open.drain(..) {
                     replies[index] = Some(Err(Error::Unreachable(error.clone())));
                 }
                 break;
             }
-            doubts += doubt;
+            doubts += u32::from(has_doubt);
             redirects += 1;
             if has_failed || redirects > REDIRECTS {
                 let share = RandomState::new().hash_one(redirects) % 1024;

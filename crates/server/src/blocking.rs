@@ -93,9 +93,8 @@ impl Context {
     /// run it. From Redis and Valkey 7.2 on, it also runs again if the key is deleted. After the
     /// timeout the reply is null. Where no client can wait, it is null at once.
     ///
-    /// What `waiter` returns is dropped when the client waits no longer, whatever the reason.
-    /// `waiter` gets what [`Context::wake`] needs. It is not called for a client that has waited
-    /// before and goes on.
+    /// Calls `waiter` with what [`Context::wake`] needs, unless the client has waited before and
+    /// goes on. What it returns is dropped when the client waits no longer, whatever the reason.
     ///
     /// Returns false, without a reply, if `waiter` returns `None` or there is no memory for it.
     pub fn wait_for_key<W: Send + 'static>(

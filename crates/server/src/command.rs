@@ -419,7 +419,8 @@ impl Created {
     }
 }
 
-/// The server's description of the first argument as a key; `END_OF_KEY_SPECS` if it is none.
+/// Describes the first argument to the server as a key; returns `END_OF_KEY_SPECS` if `access`
+/// says that it is not one.
 fn key_spec(access: KeyAccess) -> raw::RedisModuleCommandKeySpec {
     let flags = match access {
         KeyAccess::None => return END_OF_KEY_SPECS,

@@ -136,10 +136,10 @@ impl<'a> Request<'a> {
         let replicate = |pairs: Arguments<'_>| {
             change.replicate_part(name, time.iter().map(ShortText::bytes), pairs);
         };
-        let mut runs = self.runs(number);
+        let runs = self.runs(number);
         match runs.clone().nth(FEW).and_then(|_| self.list(runs.clone())) {
             Some(list) => replicate(Arguments::of(&list)),
-            None => runs.by_ref().for_each(replicate),
+            None => runs.for_each(replicate),
         }
         if !self.has_counted(number) {
             replicate(Arguments::NONE);

@@ -150,7 +150,7 @@ fn parse_cuts([low, high]: [&[u8]; 2]) -> Result<(f64, f64), ReplyError> {
     Ok((low, high))
 }
 
-/// The answer as a number: "not a number" if there is none.
+/// Returns the number in `answer`, or NaN for `None`.
 fn number(answer: Option<f64>) -> f64 {
     answer.unwrap_or(f64::NAN)
 }

@@ -16,7 +16,7 @@
 //! - Each request for a chunk or for changes names the position, so all replies are about one
 //!   filter, which has changed by adds only. If it is another filter, the follower begins anew.
 //!
-//! A copy of a replica's filter promises what the replica has: the replica's lag comes on top.
+//! A copy of a replica's filter promises what the replica has: add the lag of the replica.
 //!
 //! # Forks
 //! A child has the copy and its positions, but no worker. Its first use of the follower starts one,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// How long the server holds a question while it has no news. Its null reply then tells the
 /// follower that the server is alive.
 const HEARTBEAT: Duration = Duration::from_millis(200);
-/// The same if several nodes are asked: their replies are read one after the other.
+/// How long each of several nodes holds a question: their replies are read one after the other.
 const TURN: Duration = Duration::from_millis(10);
 /// How often each of several partitions is polled without known news: while items are added, and
 /// while none are. A question costs the server 2.7 µs, so 256 partitions take 3.5 % of its time, or
@@ -189,7 +189,7 @@ impl Worker {
             }
             match (has_news, are_due) {
                 (true, _) => sleep(PACE),
-                // Of a node that gives a slot away: it has no news of the keys that are gone.
+                // A node that gives a slot away ends each wait at once for a key that has moved.
                 (false, true) => sleep(SWEEP),
                 (false, false) => {}
             }

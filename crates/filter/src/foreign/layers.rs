@@ -173,7 +173,7 @@ impl Layers {
         requested.min(1.0 - f64::EPSILON)
     }
 
-    /// The error rate of the table; if there is none, of one that begins now.
+    /// The error rate of the table, or the rate that a table would have if it began now.
     pub fn table_error_rate(&self) -> f64 {
         if self.table_rate > 0.0 {
             return self.table_rate;

@@ -21,7 +21,7 @@ const ITEMS_A_PAGE: u64 = 16;
 /// Tables of up to this many allocations are freed immediately.
 const FEW_ALLOCATIONS: u64 = 64;
 
-/// The window and its slices, and what else only a windowed filter has.
+/// The window, its slices, the table to be freed, and what the owner attaches.
 pub(crate) struct Clock {
     pub window: Window,
     pub slices: Slices,
